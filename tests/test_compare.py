@@ -365,6 +365,16 @@ def test_a_row_is_the_mean_of_all_test_queries_and_the_baseline_differs_by_nothi
     assert worse.difference_interval == pytest.approx((-0.12 - half, -0.12 + half))
 
 
+@pytest.mark.parametrize("metric", ["err", "logloss"])
+def test_a_part_that_lacks_the_top_grade_is_measured_by_it(metric):
+    data, scores = make_ranking(2, 6, 2, seed=1), np.linspace(-1.0, 1.0, 12)
+    data = replace(data, y=np.where(data.qid == 1, data.y, np.minimum(data.y, 2)))
+    settings = Settings(metric=metric).for_labels(data.y, chosen=True)
+    whole = settings.measure(scores, data, [metric])[metric]
+    part = settings.measure(scores[:6], data.select([0]), [metric])[metric]
+    assert part[0] == pytest.approx(whole[0])
+
+
 def test_difference_interval_p_and_verdict_agree_for_folds_of_unequal_sizes(rng):
     # 300 queries gain a little, 3 lose much: a mean of two fold means would say "worse".
     large, small = rng.normal(0.02, 0.05, 300), np.full(3, -0.2)
@@ -541,6 +551,7 @@ OTHER_SETTINGS = {
     "other_metrics": ("mrr",),
     "params": {"lightgbm": {"max_bin": 63}},
     "usual": ("spearman",),
+    "top": 5.0,
 }
 
 

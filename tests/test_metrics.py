@@ -133,14 +133,12 @@ def test_nothing_to_average_is_nan(convention, group):
 def test_a_query_does_not_depend_on_the_others(convention):
     scores, labels, group = ragged(2)
     scores, labels = scores * 1e308, labels.copy()
-    labels[-1] = 4  # ERR's scale of grades comes from the whole call
+    labels[-1] = 4  # ERR's scale of grades
     together = evaluate(scores, labels, group, EVERY_MEASURE, convention=convention, per_query=True)
-    measures = [name for name in EVERY_MEASURE if not name.startswith("err")]
+    rules = {"convention": convention, "top": 4}
     for q, rows in enumerate(queries(group)):
-        alone = evaluate(
-            scores[rows], labels[rows], group[q : q + 1], measures, convention=convention
-        )
-        for name in measures:
+        alone = evaluate(scores[rows], labels[rows], group[q : q + 1], EVERY_MEASURE, **rules)
+        for name in EVERY_MEASURE:
             np.testing.assert_allclose(together[name][q], alone[name], rtol=1e-13, err_msg=name)
 
 
@@ -502,6 +500,7 @@ def test_bad_convention():
         ({"metrics": "ndcg@10"}, TypeError, r"write \['ndcg@10'\]"),
         ({"metrics": [10]}, TypeError, "must be a string such as 'ndcg@10', got 10"),
         ({"per_query": 1}, TypeError, "per_query must be True or False"),
+        ({"top": 0}, ValueError, "top must be a positive finite number, got 0"),
     ],
 )
 def test_bad_arguments(change, error, message):
@@ -610,7 +609,7 @@ def test_metric_is_immutable_hashable_and_copies():
     with pytest.raises(dataclasses.FrozenInstanceError):
         one.name = "map"
     assert list(inspect.signature(one).parameters) == ["y_true", "y_pred", "weight", "group"]
-    fields = ["name", "convention", "gain", "discount"]
+    fields = ["name", "convention", "gain", "discount", "top"]
     assert list(inspect.signature(type(one)).parameters) == fields
 
 

@@ -14,6 +14,7 @@ from boostrank.metrics.definitions import parse_name
 from boostrank.metrics.evaluation import evaluate
 from boostrank.objectives.base import ShownSignature
 from boostrank.objectives.gains import Gain
+from boostrank.objectives.validation import check_positive
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Metric:
     convention: str = "standard"
     gain: Gain | None = None
     discount: str | tuple[float, ...] | None = None
+    top: float | None = None
 
     __signature__ = ShownSignature()
 
@@ -33,6 +35,8 @@ class Metric:
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, getattr(rules, name))
         parse_name(self.name, self.convention)
+        if self.top is not None:
+            check_positive("top", self.top)
 
     @property
     def larger_is_better(self) -> bool:
@@ -82,6 +86,7 @@ class Metric:
             gain=self.gain,
             discount=self.discount,
             weight=weight,
+            top=self.top,
         )[self.name]
         if np.isnan(value):
             warn(
@@ -134,6 +139,7 @@ def metric(
     convention: str = "standard",
     gain: Any = None,
     discount: Any = None,
+    top: float | None = None,
 ) -> Metric:
     """Make a metric that a host evaluates after each round.
 
@@ -151,7 +157,7 @@ def metric(
         One metric, as in `evaluate`; also the name under which the host reports it.
     convention : str
         Whose rules apply, as in `evaluate`.
-    gain, discount : optional
+    gain, discount, top : optional
         As in `evaluate`.
 
     Returns
@@ -182,4 +188,4 @@ def metric(
     >>> len(history["training"]["ndcg@10"])
     3
     """
-    return Metric(name, convention, gain, discount)
+    return Metric(name, convention, gain, discount, top)

@@ -74,6 +74,8 @@ class Settings:
         The hosts' own parameters, for all learners of a host. They take precedence.
     usual : sequence of str, default `METRICS`
         Reported in every comparison; see `for_labels`.
+    top : float, optional
+        The top of the scale of grades, as in `evaluate`: a part of the data may lack that grade.
 
     Raises
     ------
@@ -95,6 +97,7 @@ class Settings:
     test: str = "randomisation"
     params: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     usual: Sequence[str] = METRICS
+    top: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("rounds", "min_docs", "threads"):
@@ -152,16 +155,19 @@ class Settings:
 
         Their mean over queries is what a comparison or a search goes by.
         """
-        return evaluate(scores, data.y, data.group, metrics, **self.rules, per_query=True)
+        return evaluate(
+            scores, data.y, data.group, metrics, **self.rules, top=self.top, per_query=True
+        )
 
     def for_labels(self, labels: Floats, *, chosen: bool) -> Self:
-        """Return the settings with the metrics that these labels allow.
+        """Return the settings with the metrics that these labels allow, and the top grade.
 
         Labels that are no grades replace `metric`, unless the user has `chosen` it.
         """
+        settings = replace(self, top=float(labels.max(initial=0.0)) or None)
         rules = find_convention(self.convention, self.gain)
         least, most, _ = LABEL_DOMAINS[GRADES if rules.gain == "exponential" else AMOUNTS]
         if labels.min(initial=least) >= least and labels.max(initial=least) <= most:
-            return self
+            return settings
         metric = self.metric if chosen else ORDER_METRICS[0]
-        return replace(self, metric=metric, usual=ORDER_METRICS)
+        return replace(settings, metric=metric, usual=ORDER_METRICS)

@@ -46,8 +46,8 @@ short lists
     If n < k, precision@k divides by k (``xgboost``: by n). ndcg@k is then 0 under ``letor4``, a
     quirk of its script that affects all published figures.
 whole lists
-    meanndcg is the mean of NDCG@1 to NDCG@n, which the LETOR 4.0 script prints. err takes the
-    largest label passed as the top of the scale of grades. rbp is rank-biased precision with a
+    meanndcg is the mean of NDCG@1 to NDCG@n, which the LETOR 4.0 script prints. err takes `top`, or
+    the largest label passed, as the top of the scale of grades. rbp is rank-biased precision with a
     persistence of 0.8 unless another is named, as in ``rbp@0.95``.
 orders
     spearman, kendall (tau-b) and pearson correlate scores and labels; auc is the share of pairs of
@@ -57,9 +57,9 @@ orders
     no mean. XGBoost's ``auc`` for ranking data also counts pairs of equal labels, by their order in
     the data.
 probabilities
-    logloss, brier and ece take scores as log-odds of relevance, and a label as a share of the
-    largest label passed, or of 1 if that is larger. Their means are over documents, and all queries
-    count. ece has ten bins of equal width.
+    logloss, brier and ece take scores as log-odds of relevance, and a label as a share of `top`, by
+    default of the largest label passed, or of 1 if that is larger. Their means are over documents,
+    and all queries count. ece has ten bins of equal width.
 weighted means
     LightGBM and XGBoost add 1, not the weight, for the ndcg of a query without relevant documents;
     ``lightgbm`` and ``xgboost`` do so too. (Where small weights push that mean above 1, XGBoost

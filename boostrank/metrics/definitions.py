@@ -131,8 +131,11 @@ class Ranking:
         boundaries: Integers,
         rules: Convention,
         retrieved: npt.NDArray[np.bool_] | None = None,
+        top: float | None = None,
     ) -> None:
         self.rules = rules
+        #: The top of the scale of grades.
+        self.top = float(labels.max(initial=0.0)) if top is None else top
         self.scores = scores
         self.labels = labels
         self.boundaries = boundaries
@@ -183,6 +186,11 @@ class Ranking:
             query, values = query[within], values[within]
         # Without any documents, bincount returns integers despite the weights.
         return np.bincount(query, values, self.n_queries).astype(np.float64, copy=False)
+
+    @cached_property
+    def targets(self) -> Floats:
+        """Probability that each label stands for, in the order passed."""
+        return targets(self.labels, max(1.0, self.top))
 
     @cached_property
     def _gains(self) -> Floats:
@@ -314,8 +322,8 @@ def _reciprocal_rank(ranking: Ranking, k: int | None) -> Floats:
 
 def _expected_reciprocal_rank(ranking: Ranking, k: int | None) -> Floats:
     """ERR of Chapelle et al. (2009): a user stops at grade y with probability (2^y - 1)/2^y_max."""
-    top = ranking.labels.max(initial=0.0)
-    stop = np.exp2(ranking.grades - top) - np.exp2(-top)
+    top = ranking.top
+    stop = np.exp2(np.minimum(ranking.grades, top) - top) - np.exp2(-top)
     return ranking.total(_stops(stop, ranking.end, ranking.boundaries) / ranking.rank, k)
 
 
@@ -325,12 +333,12 @@ def over_documents(ranking: Ranking, function: OfDocuments, weight: Floats | Non
     factor = np.repeat(of_document, ranking.sizes)
     if factor.sum() == 0.0:
         return np.nan
-    return function(ranking.scores, targets(ranking.labels), factor)
+    return function(ranking.scores, ranking.targets, factor)
 
 
 def _of_each_query(function: OfDocuments) -> Callable[[Ranking, int | None], Floats]:
     def values(ranking: Ranking, k: int | None) -> Floats:
-        likely, bounds = targets(ranking.labels), ranking.boundaries
+        likely, bounds = ranking.targets, ranking.boundaries
         found = np.zeros(ranking.n_queries)
         for q in np.flatnonzero(ranking.sizes):
             own = slice(bounds[q], bounds[q + 1])

@@ -19,7 +19,7 @@ from boostrank.metrics.definitions import (
     parse_name,
     ratio,
 )
-from boostrank.metrics.probabilities import are_probabilities, targets
+from boostrank.metrics.probabilities import are_probabilities
 from boostrank.objectives.gains import Gain
 from boostrank.objectives.validation import (
     AMOUNTS,
@@ -29,6 +29,7 @@ from boostrank.objectives.validation import (
     check_flag,
     check_labels,
     check_names,
+    check_positive,
     check_scores,
     check_weight,
     narrowest,
@@ -97,6 +98,7 @@ def evaluate(
     gain: Gain | Sequence[float] | None = ...,
     discount: str | Sequence[float] | None = ...,
     weight: npt.ArrayLike | None = ...,
+    top: float | None = ...,
     per_query: Literal[False] = ...,
 ) -> dict[str, float]: ...
 
@@ -113,6 +115,7 @@ def evaluate(
     gain: Gain | Sequence[float] | None = ...,
     discount: str | Sequence[float] | None = ...,
     weight: npt.ArrayLike | None = ...,
+    top: float | None = ...,
     per_query: Literal[True],
 ) -> dict[str, Floats]: ...
 
@@ -128,6 +131,7 @@ def evaluate(
     gain: Gain | Sequence[float] | None = None,
     discount: str | Sequence[float] | None = None,
     weight: npt.ArrayLike | None = None,
+    top: float | None = None,
     per_query: bool = False,
 ) -> dict[str, float] | dict[str, Floats]:
     """Evaluate a ranking.
@@ -162,6 +166,9 @@ def evaluate(
         Weights of the queries in the means, finite and not negative. If given per document, a query
         has their mean, as in LightGBM. If both lengths are the same, they are taken as weights per
         document. Default: all 1.
+    top : float, optional
+        The top of the scale of grades, for err, logloss, brier and ece; larger labels count as it.
+        Default: the largest label passed. For the last three, it is at least 1.
     per_query : bool
         Return one unweighted value per query instead of the mean.
 
@@ -212,15 +219,16 @@ def evaluate(
     by_gain = [text for text, name in names.items() if not METRICS[name.metric].labels]
     if by_gain and rules.gain == "exponential" and labels.max(initial=0.0) > LARGEST_GRADE:
         warn_of_large_grades(", ".join(by_gain), 'pass gain="linear"')
+    top = None if top is None else check_positive("top", top)
+    ranking = Ranking(scores, labels, boundaries, rules, top=top)
     by_odds = [text for text, name in names.items() if METRICS[name.metric].of_documents]
-    if by_odds and are_probabilities(scores, targets(labels)):
+    if by_odds and are_probabilities(scores, ranking.targets):
         warn(
             f"{', '.join(by_odds)}: scores are read as log-odds, but these seem to be "
             "probabilities p, as of a regression or a host's binary objective: pass "
             "log(p / (1 - p))"
         )
     query_weight = None if weight is None else per_query_weight(weight, boundaries)
-    ranking = Ranking(scores, labels, boundaries, rules)
     if check_flag("per_query", per_query):
         return {text: _per_query(ranking, name) for text, name in names.items()}
     return {text: _mean(ranking, name, query_weight) for text, name in names.items()}

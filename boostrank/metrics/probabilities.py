@@ -1,8 +1,8 @@
 """How good scores are as log-odds of relevance: log loss, Brier score, calibration error.
 
 The probability of a score s is p = 1/(1 + e^-s). The target t of a label y is y / max(1, Y), where
-Y is the largest label passed: labels from 0 to 1 are probabilities, and grades are shares of the
-top grade.
+Y is the top grade, by default the largest label passed: labels from 0 to 1 are probabilities, and
+grades are shares of the top grade.
 """
 
 from collections.abc import Callable
@@ -24,10 +24,8 @@ def probabilities(scores: Floats) -> Floats:
     return np.where(scores >= 0.0, 1.0, tail) / (1.0 + tail)
 
 
-def targets(labels: Floats, top: float | None = None) -> Floats:
-    """Return the probability that each label stands for: its share of `top`, or max(1, Y)."""
-    if top is None:
-        top = max(1.0, float(labels.max(initial=0.0)))
+def targets(labels: Floats, top: float) -> Floats:
+    """Return the probability that each label stands for: its share of `top`, at most 1."""
     return np.minimum(labels / top, 1.0)
 
 

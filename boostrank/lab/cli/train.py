@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 
 from boostrank.datasets import RankingData
@@ -165,7 +166,8 @@ def train(
     if not keep_order:
         read = read.shuffle_within_queries(seed)
         held = held and held.shuffle_within_queries(seed)
-    settings = settings.for_labels(read.y, chosen=metric is not None)
+    labels = read.y if held is None else np.append(read.y, held.y)
+    settings = settings.for_labels(labels, chosen=metric is not None)
     stopping = None if held is None else Stopping(held, patience)
     # Before training, as it fails if both have a query of one id.
     whole = RankingData.concat([read, held]) if refit and held is not None else None
