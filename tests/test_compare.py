@@ -368,7 +368,7 @@ def test_a_row_is_the_mean_of_all_test_queries_and_the_baseline_differs_by_nothi
 @pytest.mark.parametrize("metric", ["err", "logloss"])
 def test_a_part_that_lacks_the_top_grade_is_measured_by_it(metric):
     data, scores = make_ranking(2, 6, 2, seed=1), np.linspace(-1.0, 1.0, 12)
-    data = replace(data, y=np.where(data.qid == 1, data.y, np.minimum(data.y, 2)))
+    data = replace(data, y=np.where(data.qid == 2, data.y + 2, data.y))
     settings = Settings(metric=metric).for_labels(data.y, chosen=True)
     whole = settings.measure(scores, data, [metric])[metric]
     part = settings.measure(scores[:6], data.select([0]), [metric])[metric]
