@@ -52,15 +52,9 @@ def start(tmp_path, program, **changes):
     path = tmp_path / f"program{len(list(tmp_path.iterdir()))}.py"
     path.write_text(PRELUDE + textwrap.dedent(program), encoding="utf-8")
     return subprocess.Popen(
-        [sys.executable, path],
+        [sys.executable, "-W", "ignore:This process", path],  # Python warns of forks by threads
         cwd=tmp_path,
-        env={
-            **os.environ,
-            "NUMBA_NUM_THREADS": "3",
-            "OMP_NUM_THREADS": "1",
-            "PYTHONWARNINGS": "ignore:This process:DeprecationWarning",  # of fork
-            **changes,
-        },
+        env={**os.environ, "NUMBA_NUM_THREADS": "3", "OMP_NUM_THREADS": "1", **changes},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -82,6 +82,11 @@ def expected(objective, rows):
     return scores(xgb.train({**PARAMS, "nthread": 1}, matrix, ROUNDS, obj=objective), rows)
 
 
+def check_as_without_spark(objective, workers, frame, rows, **params):
+    booster = fit(objective, workers, frame, **params).get_booster()
+    np.testing.assert_array_equal(scores(booster, rows), expected(objective, rows))
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_it_trains_as_without_spark(spark, rows, workers):
     """Noise and a schedule; queries lie in any order, in partitions that split them."""
@@ -108,26 +113,21 @@ def test_without_repartitioning_queries_are_cut(spark, rows):
 
 
 def test_three_workers(spark, rows):
-    objective = boostrank.Blend()
-    model = fit(objective, 3, spark.createDataFrame(rows), force_repartition=True)
-    np.testing.assert_array_equal(scores(model.get_booster(), rows), expected(objective, rows))
+    frame = spark.createDataFrame(rows)
+    check_as_without_spark(boostrank.Blend(), 3, frame, rows, force_repartition=True)
 
 
 @pytest.mark.parametrize("empty", ["first", "last"])
 def test_a_worker_without_documents(spark, rows, empty):
-    objective = boostrank.Blend()
     parts = (rows[:0], rows) if empty == "first" else (rows, rows[:0])
-    model = fit(objective, 2, partitioned(spark, *parts))
-    np.testing.assert_array_equal(scores(model.get_booster(), rows), expected(objective, rows))
+    check_as_without_spark(boostrank.Blend(), 2, partitioned(spark, *parts), rows)
 
 
 def test_more_workers_than_queries(spark, rows):
-    objective = boostrank.Blend()
     few = rows[rows["qid"] < 2]
     frame = spark.createDataFrame(few)
     assert 0 in sizes(frame.repartitionByRange(3, "qid"))
-    model = fit(objective, 3, frame, force_repartition=True)
-    np.testing.assert_array_equal(scores(model.get_booster(), few), expected(objective, few))
+    check_as_without_spark(boostrank.Blend(), 3, frame, few, force_repartition=True)
 
 
 def test_an_error_in_one_worker_reaches_the_driver(spark, rows):
@@ -138,9 +138,8 @@ def test_an_error_in_one_worker_reaches_the_driver(spark, rows):
         frame = partitioned(spark, bad[first], bad[~first])
         with pytest.raises(Exception, match=r"labels must be relevance grades.* got 2000.0 at row"):
             fit(boostrank.LambdaRank(), 2, frame)
-    objective = boostrank.LambdaRank()
-    model = fit(objective, 2, spark.createDataFrame(rows), force_repartition=True)
-    np.testing.assert_array_equal(scores(model.get_booster(), rows), expected(objective, rows))
+    frame = spark.createDataFrame(rows)
+    check_as_without_spark(boostrank.LambdaRank(), 2, frame, rows, force_repartition=True)
 
 
 REFUSED = [
