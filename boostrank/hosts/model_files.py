@@ -218,14 +218,15 @@ def best_rounds(booster: Any) -> Any:
     rounds = int(best) + 1
     if kind_of(booster) == "gblinear" or rounds >= booster.num_boosted_rounds():
         return booster
-    if any(weight != 1.0 for weight in dart_weights(_boosted(booster))):
+    boosted = _boosted(booster)
+    if any(weight != 1.0 for weight in dart_weights(boosted)):
         raise ValueError(
             f"DART has scaled the trees of the best round, {rounds}, in later rounds, so that "
             "model is lost: train without early stopping, or drop no trees"
         )
     shorter = booster[:rounds]
     if "c" in (booster.feature_types or ()):
-        shorter = _with_categories(shorter, gbtree_of(_boosted(booster))["cats"])
+        shorter = _with_categories(shorter, gbtree_of(boosted)["cats"])
     shorter.set_attr(**{key: booster.attr(key) for key in _BEST})
     return shorter
 
