@@ -54,6 +54,13 @@ def test_labels_too_small_or_large_for_xgboosts_splits(data, unit, size):
     assert len(caught) == 1  # and NumPy's of nothing
 
 
+def test_a_metric_smaller_than_xgboosts_decimals(data):
+    small = data.y * 1e-7
+    model = make_ranker("xgboost", "spearman", early_stopping_rounds=3, eval_metric="dcg@10")
+    with pytest.warns(match="XGBoost keeps only six decimals"):
+        model.fit(data.X, small, qid=data.qid, eval_set=[(data.X, small)], eval_qid=[data.qid])
+
+
 def test_an_evaluation_set_that_says_nothing(host, data):
     model = make_ranker(host, early_stopping_rounds=3)
     with pytest.warns(UserWarning, match="Early stopping would keep the first tree"):

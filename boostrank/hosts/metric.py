@@ -10,7 +10,7 @@ from boostrank.hosts.data import HostData, read
 from boostrank.hosts.undocumented import xgboost_callbacks
 from boostrank.messages import warn
 from boostrank.metrics.conventions import find_convention
-from boostrank.metrics.definitions import parse_name
+from boostrank.metrics.definitions import METRICS, parse_name
 from boostrank.metrics.evaluation import evaluate
 from boostrank.objectives.base import ShownSignature
 from boostrank.objectives.gains import Gain
@@ -95,6 +95,13 @@ class Metric:
                 "keep the first tree"
             )
         if data.host == "xgboost":
+            kind = METRICS[parse_name(self.name, self.convention).metric]
+            if 0 < abs(value) < 1e-4 and not kind.compares_orders:
+                warn(
+                    f"{self.name} is below 1e-4 for an evaluation set, and XGBoost keeps only six "
+                    "decimals: early stopping may keep the first tree. If labels are small, "
+                    "multiply them"
+                )
             return self.name, value
         return self.name, value, self.larger_is_better
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from boostrank.hosts.features import beyond_ascii
+from boostrank.hosts.model_files import since
 from boostrank.messages import few, warn
 
 # Each host's objective for the plain ranker: its predictions are the sum of the trees.
@@ -52,8 +53,8 @@ def xgboost_ranker(ranker: Any) -> Any:
 
     Its objective is ``rank:pairwise``, as in the model file. Fitting it again would train that
     objective. It has no `eval_metric`: boostrank's metrics are not XGBoost's. After training on a
-    sparse matrix it needs sparse matrices, and for categories with letters beyond ASCII a table of
-    Arrow; warnings say so.
+    sparse matrix it needs sparse matrices, for categories with letters beyond ASCII a table of
+    Arrow, and it mistakes categories that training did not have; warnings say so.
 
     Returns
     -------
@@ -71,7 +72,13 @@ def xgboost_ranker(ranker: Any) -> Any:
             "the plain ranker must get sparse matrices only: it takes a zero of an array for 0, "
             "but what the sparse matrix of training left out was missing"
         )
-    misread = beyond_ascii(ranker._categories or {})
+    categories = ranker._categories or {}
+    if categories and not since(3, 3):
+        warn(
+            f"the plain ranker takes a category of {few(list(categories))} that training did not "
+            "have for the next one in alphabetical order: make it missing before predicting"
+        )
+    misread = beyond_ascii(categories)
     if misread:
         warn(
             f"the plain ranker misreads the categories that pandas has for {few(misread)}, which "
