@@ -33,8 +33,8 @@ Numerics
 Cost
     O(n) after a sort, by blocks (`far_field`) with sums for every distinct grade, and O(n log n) if
     the query has over 32 distinct grades or fewer than 24 documents per grade (`parts`). O(n T)
-    with a truncation T. With `norm` O(n^2) for sigma c outside 0.00125..1 and where
-    scores span over 12288/sigma.
+    with a truncation T. With `norm` O(n^2) for sigma c below 0.0001 and where scores
+    span over 12288/sigma.
 
 When to use
     As the baseline to compare with: most papers and libraries have it. Lists may have any length.
@@ -184,8 +184,8 @@ class LambdaRank(Objective):
     -----
     The gradient is exact for fixed weights w (they jump where ranks change). O(n) memory and, after
     a sort, O(n) time; O(n log n) time for queries of over 32 distinct grades or under 24 documents
-    per grade. With `norm` O(n^2) where sigma times offset is not from 0.00125 to 1, and for scores
-    that spread over more than 12288/sigma.
+    per grade. With `norm` O(n^2) where sigma times offset is below 0.0001, and for scores that
+    spread over more than 12288/sigma.
 
     Examples
     --------

@@ -27,8 +27,8 @@ Numerics
 
 Cost
     O(n) after a sort, by blocks (`far_field`), and O(n log n) if the query has over 32 distinct
-    grades or fewer than 24 documents per grade (`parts`). With `norm` O(n^2) for sigma c outside
-    0.00125..1 and where scores span over 12288/sigma.
+    grades or fewer than 24 documents per grade (`parts`). With `norm` O(n^2) for sigma c below
+    0.0001 and where scores span over 12288/sigma.
 
 When to use
     When all pairs matter alike. It overfits quickly: use few rounds, a low rate, or a mixture.
@@ -96,8 +96,8 @@ class RankNet(Objective):
     -----
     Exact gradient; with `norm` it is exact for fixed weights. O(n) time and memory after sorting
     the n documents of a query. O(n log n) time for queries of over 32 distinct grades or under 24
-    documents per grade. With `norm` O(n^2) where sigma times offset is not from
-    0.00125 to 1, and for scores that spread over more than 12288/sigma.
+    documents per grade. With `norm` O(n^2) where sigma times offset is below 0.0001,
+    and for scores that spread over more than 12288/sigma.
 
     Examples
     --------

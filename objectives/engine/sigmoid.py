@@ -160,15 +160,20 @@ class Sums(NamedTuple):
         compiled = run.compiled()
         long = longest > p.tuning.direct
         far = (parts if long else no_parts).compiled()
+        spare: list[tuple[Columns, Columns, Room]] = []  # later chunks use it: new memory is slow
 
         def run_all(first: int, last: int, boundaries: Integers, *args: Any) -> None:
-            w = v = new_columns(longest, far=long)
-            room = NO_ROOM
-            if long:
-                v = new_columns(longest)
-                channels, terms = (max(each.numbers.shape[k] for each in fits) for k in (4, 5))
-                room = new_room(most_parts(p.tuning), 2 * channels, terms - 1, p.tuning.block)
+            try:
+                w, v, room = spare.pop()
+            except IndexError:
+                w = v = new_columns(longest, far=long)
+                room = NO_ROOM
+                if long:
+                    v = new_columns(longest)
+                    channels, terms = (max(each.numbers.shape[k] for each in fits) for k in (4, 5))
+                    room = new_room(most_parts(p.tuning), 2 * channels, terms - 1, p.tuning.block)
             compiled(first, last, boundaries, far, *own, p, *fits, w, v, room, *args)
+            spare.append((w, v, room))
 
         over_queries(run_all, boundaries, *args)
 
