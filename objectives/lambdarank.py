@@ -44,6 +44,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
 from . import targets
 from .base import Objective
 from .contract import EXACT_OR_CONSTANT, Contract, Cost
@@ -119,8 +121,8 @@ def of_loss(p: Rules, worse: Document, better: Document) -> tuple[float, float]:
 def write_discounts(p: Rules, batch: Batch, w: Columns) -> None:
     """Write the discounts of ranks into OWN."""
     for m in range(batch.blocks):
-        begin, n = w.whole[BEGIN, m], w.whole[SIZE, m]
-        for column in range(begin, begin + n):
+        begin, n = np.uint64(w.whole[BEGIN, m]), w.whole[SIZE, m]
+        for column in range(begin, begin + np.uint64(n)):
             w.real[OWN, column] = rank_discount(p.discount, n, w.whole[PLACE, column] + 1)
 
 

@@ -32,7 +32,8 @@ Rules of the engine
     computed by subtraction where G is near 1.
 
     Inner loops run over whole vectors. Their counters are unsigned, because an index that may be
-    negative prevents vectorisation. They take no slices, and they end in padding that adds nothing.
+    negative prevents vectorisation, and takes three instructions more. They take no slices, each of
+    which takes as long as ten documents, and they end in padding that adds nothing.
 
     Approximations state their error, and a test checks it: for the far field, 1e-10 of a query's
     largest gradient.

@@ -130,11 +130,7 @@ class Batch(NamedTuple):
 def new_columns(longest: int, *, far: bool = True) -> Columns:
     """Return scratch wide enough for any batch of queries of up to `longest` documents.
 
-    Parameters
-    ----------
-    longest : int
-    far : bool, default True
-        Whether it has the columns of the far field.
+    With `far`, it has the columns of the far field.
     """
     width = -(-max(longest, BATCH) // STRIDE) * STRIDE + STRIDE
     if far:  # the blocks of a part are padded one by one
@@ -184,9 +180,10 @@ def pack(
     blocks, columns = 0, 0
     long = False
     for q in range(first, last):
-        a, n = boundaries[q], boundaries[q + 1] - boundaries[q]
-        for i in range(n):
-            key[i] = labels[a + i]
+        n = boundaries[q + 1] - boundaries[q]
+        row, begin = np.uint64(boundaries[q]), np.uint64(columns)
+        for i in range(np.uint64(n)):
+            key[i] = labels[row + i]
         most = count_small(key, n, numbers)
         if numbers[most] == n if most >= 0 else all_equal(key[:n]):
             continue
@@ -200,8 +197,8 @@ def pack(
             continue
         scale = 1.0 / ideal
         if long or p.sort:
-            for i in range(n):
-                spare[i] = scores[a + i]
+            for i in range(np.uint64(n)):
+                spare[i] = scores[row + i]
             write_order(spare, n, by_score, work)
             for rank in range(n):
                 ranks[by_score[rank]] = rank
@@ -212,10 +209,10 @@ def pack(
             for i in range(1, n):
                 d, below = by_worth[i], by_worth[i - 1]
                 levels[d] = levels[below] + (1.0 if key[d] > key[below] else 0.0)
-        for i in range(n):
-            d, column = by_score[i] if long else by_worth[i], columns + i
-            document[column] = a + d
-            score[column], worth[column] = scores[a + d], _product(scale, key[d])
+        for i in range(np.uint64(n)):
+            d, column = np.uint64(by_score[i] if long else by_worth[i]), begin + i
+            document[column] = row + d
+            score[column], worth[column] = scores[row + d], _product(scale, key[d])
             own[column], counts[column] = 1.0, 1.0
             lowest = p.pairs == TO_HIGHER and key[d] == key[by_worth[0]]
             by_level = long or lowest or p.pairs == DIFFERENT
@@ -230,7 +227,7 @@ def pack(
             lower = i if key[by_worth[i]] > key[by_worth[i - 1]] else lower
             pairs += lower
         w.real[TOTAL, blocks], w.real[PAIRS, blocks] = 0.0, float(pairs)
-        w.real[TOP, blocks] = scores[a]  # any score will do where nothing is sorted
+        w.real[TOP, blocks] = scores[row]  # any score will do where nothing is sorted
         blocks += 1
         write_padding(columns + n, columns + padded(n), w)
         columns += padded(n)
@@ -241,7 +238,7 @@ def pack(
 @jit_helper
 def write_padding(begin: int, end: int, w: Columns) -> None:
     """Write documents infinitely far below all others, and worth less."""
-    for column in range(begin, end):
+    for column in range(np.uint64(begin), np.uint64(end)):
         w.real[SCORE, column], w.real[POWER, column] = LOWEST, -math.inf
         w.real[WORTH, column], w.real[LEVEL, column] = 0.0, -math.inf
         w.real[OWN, column], w.real[COUNTS, column] = 0.0, 0.0
@@ -255,8 +252,6 @@ def write_decays(blocks: int, columns: int, rate: float, w: Columns) -> None:
     for m in range(blocks):
         first, top = np.uint64(w.whole[BEGIN, m]), tops[m]
         outside = 0
-        # Unsigned counters: an index that may be negative prevents vectorisation. And no slices:
-        # one takes as long as ten documents.
         for i in range(np.uint64(w.whole[SIZE, m])):
             x = rate * (scores[first + i] - top)
             powers[first + i] = min(x, LARGEST_EXPONENT)

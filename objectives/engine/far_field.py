@@ -38,7 +38,7 @@ from .columns import (
     Columns,
 )
 from .jit import Function, jit_disjoint, jit_helper
-from .vector import exponentials, series, strided
+from .vector import LANES, STRIDE, aligned, exponentials, series, strided
 
 ABOVE, BELOW = range(2)  # the side from which a document receives
 # Relations of a document to another one: of different parts and in the right order of scores or
@@ -101,7 +101,8 @@ def new_room(parts: int, channels: int, terms: int, block: int) -> Room:
     """Return scratch for queries and fits of up to these sizes, and blocks of so many documents."""
     return Room(
         np.empty((parts, channels, terms + 1)),
-        np.empty((terms + 8, max(block, terms + 1))),
+        # Rows a multiple of 4096 bytes apart would share a few places of the fastest cache.
+        aligned(terms + 8, (max(block, terms + 1) // STRIDE + 1) * STRIDE + LANES),
         np.empty((parts, parts)),
     )
 

@@ -9,6 +9,8 @@ a query are equal, nothing is divided.
 
 from typing import Any
 
+import numpy as np
+
 from .columns import (
     BEGIN,
     CURVATURE,
@@ -111,17 +113,17 @@ def norm_rules(sigma: Any, offset: float, norm: bool) -> dict[str, Any]:
 def scale_sums(p: Rules, batch: Batch, w: Columns) -> None:
     """Multiply each query's sums by log2(1 + L)/L, or divide them by its number of pairs."""
     for m in range(batch.blocks):
-        begin, end = w.whole[BEGIN, m], w.whole[BEGIN, m] + w.whole[SIZE, m]
+        begin, n = np.uint64(w.whole[BEGIN, m]), np.uint64(w.whole[SIZE, m])
         factor = 1.0
         if p.normalize and not p.by_gain:
             factor = 1.0 / w.real[PAIRS, m]
         if p.offset > 0.0:
             farthest = 0.0
-            for column in range(begin, end):
+            for column in range(begin, begin + n):
                 farthest = max(farthest, abs(w.real[SCORE, column] - w.real[SCORE, begin]))
             # If all scores are equal, undo the division by c + 0.
             factor = p.offset if farthest == 0.0 else 1.0
             factor *= norm_factor(2.0 * p.rate * w.real[TOTAL, m] * factor)
-        for column in range(begin, end if factor != 1.0 else begin):
+        for column in range(begin, begin + n if factor != 1.0 else begin):
             w.real[PULL, column] *= factor
             w.real[CURVATURE, column] *= factor

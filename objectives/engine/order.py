@@ -28,9 +28,10 @@ def _order_short(scores: Floats, n: int, order: Integers, work: Integers) -> Non
         for j in range(width):  # padding is not better than any
             count += 1 if scores[j] > own else 0
         better[i], free[i] = count, i
-    for i in range(n):
-        order[free[better[i]]] = i  # ties: each takes the next place
-        free[better[i]] += 1
+    for i in range(np.uint64(n)):
+        place = np.uint64(better[i])
+        order[np.uint64(free[place])] = i  # ties: each takes the next place
+        free[place] += 1
 
 
 @jit_helper
@@ -116,10 +117,10 @@ def count_small(values: Floats, n: int, counts: Integers) -> int:
     for value in range(MOST_LEVELS):
         counts[value] = 0
     best, others = 0, 0
-    for i in range(n):
+    for i in range(np.uint64(n)):
         value = int(values[i]) if 0.0 <= values[i] < MOST_LEVELS else 0
         others += 1 if value != values[i] else 0
-        counts[value] += 1
+        counts[np.uint64(value)] += 1
         best = max(best, value)
     return best if others == 0 else -1
 
@@ -144,10 +145,10 @@ def write_rising_order(
         count = places[level]
         places[level] = place
         place += count
-    for i in range(n):
-        level = int(values[i])
-        order[places[level]] = i
-        places[level] += 1
+    for i in range(np.uint64(n)):
+        own = np.uint64(values[i])
+        order[np.uint64(places[own])] = i
+        places[own] += 1
 
 
 @jit_shared

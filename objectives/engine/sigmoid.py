@@ -111,14 +111,14 @@ def _run(
                 w.real[RANK, i] = 1.0 + (w.real[PULL, i] + w.real[CURVATURE, i])
         finish(p, batch, w)
         for m in range(batch.blocks):
-            begin = w.whole[BEGIN, m]
-            for column in range(begin, begin + w.whole[SIZE, m]):
-                i = w.whole[DOCUMENT, column]
-                grad[i] = p.grad_factor * w.real[PULL, column]
+            begin = np.uint64(w.whole[BEGIN, m])
+            for column in range(begin, begin + np.uint64(w.whole[SIZE, m])):
+                row = np.uint64(w.whole[DOCUMENT, column])
+                grad[row] = p.grad_factor * w.real[PULL, column]
                 if hessian == LOSS:
-                    hess[i] = w.real[CURVATURE, column]
+                    hess[row] = w.real[CURVATURE, column]
                 elif hessian != CONSTANT:
-                    hess[i] = max(p.hess_factor * w.real[CURVATURE, column], HESSIAN_FLOOR)
+                    hess[row] = max(p.hess_factor * w.real[CURVATURE, column], HESSIAN_FLOOR)
         start = stop
 
 
