@@ -269,16 +269,9 @@ def write_perturbed(
     scores: Floats,
     out: Floats,
 ) -> None:
-    """Write scores with noise.
+    """Write scores, float64 (n_docs,), with `scale` times "gumbel" or "gaussian" noise.
 
-    Parameters
-    ----------
-    kind : {"gumbel", "gaussian"}
-    scale : float
-    keys : uint64 array (n_queries,)
-    boundaries : int64 array (n_queries + 1,)
-    stream : int
-    scores, out : float64 arrays (n_docs,)
+    The other arguments are as in `write_uniforms`.
     """
     over_queries(NOISES[kind], boundaries, keys, stream, scale, scores, out)
 

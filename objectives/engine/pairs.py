@@ -22,8 +22,10 @@ from .columns import (
     CURVATURE,
     DECAY,
     FACTORIZABLE,
+    KEY,
     LEVEL,
     OWN,
+    POWER,
     PULL,
     SCORE,
     SIZE,
@@ -70,11 +72,6 @@ def pair_loop(of_pair: Function, *, few: bool = False) -> Compiled:
     """
     of_two = jit_helper(of_pair)
 
-    @jit_helper
-    def document(i: Any, decay: float, w: Columns) -> Document:
-        """Return the document of column i."""
-        return Document(decay, w.real[SCORE, i], w.real[WORTH, i], w.real[OWN, i])
-
     def add_blocks(
         first: int,
         last: int,
@@ -91,6 +88,8 @@ def pair_loop(of_pair: Function, *, few: bool = False) -> Compiled:
         pulls: Floats,
         bends: Floats,
         totals: Floats,
+        better_pulls: Floats,
+        better_bends: Floats,
     ) -> None:
         """Sum over the pairs of each block by ratios of decays, where these are accurate."""
         one, lanes = np.uint64(1), np.uint64(LANES)
@@ -98,7 +97,7 @@ def pair_loop(of_pair: Function, *, few: bool = False) -> Compiled:
             begin, n = np.uint64(begins[m]), np.uint64(sizes[m])
             end, stop = begin + n, begin + np.uint64(padded(sizes[m]))
             for j in range(begin, stop):
-                pulls[j], bends[j] = 0.0, 0.0
+                pulls[j], bends[j], better_pulls[j], better_bends[j] = 0.0, 0.0, 0.0, 0.0
             others = 0
             for j in range(begin, end if few else begin):
                 others += 1 if counts[j] == 0.0 else 0
@@ -136,22 +135,27 @@ def pair_loop(of_pair: Function, *, few: bool = False) -> Compiled:
                         bends[j] += y
                     total += lost
                     pull -= lost
-                pulls[i] += pull
-                bends[i] += bend
+                # A vector that held a number just written would have to wait for it.
+                better_pulls[i], better_bends[i] = pull, bend
+            for j in range(begin, stop):
+                pulls[j] += better_pulls[j]
+                bends[j] += better_bends[j]
             totals[m] = total
 
     @jit_helper
     def one_by_one(begin: int, end: int, p: Rules, w: Columns) -> float:
         """Do what `by_ratios` does where ratios are not accurate: exponentials for each pair."""
+        scores, worths, owns = w.real[SCORE], w.real[WORTH], w.real[OWN]
         total = 0.0
         for i in range(begin, end):
             for j in range(i + 1, end):
                 counted = not few or w.real[COUNTS, i] + w.real[COUNTS, j] > 0.0
                 if not counted or w.real[LEVEL, j] == w.real[LEVEL, i]:
                     continue
-                x = p.rate * (w.real[SCORE, i] - w.real[SCORE, j])
-                worse = document(i, math.exp(min(x, 0.0)), w)
-                pull, bend = of_two(p, worse, document(j, math.exp(min(-x, 0.0)), w))
+                x = p.rate * (scores[i] - scores[j])
+                worse = Document(math.exp(min(x, 0.0)), scores[i], worths[i], owns[i])
+                better = Document(math.exp(min(-x, 0.0)), scores[j], worths[j], owns[j])
+                pull, bend = of_two(p, worse, better)
                 total += pull
                 w.real[PULL, i] -= pull
                 w.real[PULL, j] += pull
@@ -175,6 +179,7 @@ def _near(first: int, last: int, p: Rules, w: Columns) -> None:
     by_ratios(
         first, last, p, whole[BEGIN], whole[SIZE], whole[FACTORIZABLE], real[DECAY], real[SCORE],
         real[WORTH], real[OWN], real[LEVEL], real[COUNTS], real[PULL], real[CURVATURE], real[TOTAL],
+        real[KEY], real[POWER],  # free by now
     )  # fmt: skip
     for m in range(first, last):
         if whole[FACTORIZABLE, m] == 0:
