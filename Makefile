@@ -127,7 +127,7 @@ processors: $(INSTALLED) ## the mathematics as it is compiled for other processo
 fuzz: $(INSTALLED) ## over 100,000 random cases: arguments, data files, what hosts accept
 	$(BIN)/python -m pytest -n auto --hypothesis-profile fuzz tests/test_fuzz*.py
 
-mutate: $(INSTALLED) ## plant 4,500 faults in objectives/ one by one: the tests must find them (hours)
+mutate: $(INSTALLED) ## plant 5,400 faults in objectives/ one by one: the tests must find them (hours)
 	$(BIN)/python tests/mutate.py
 
 bench: $(INSTALLED) ## our objectives against the hosts' built-ins, as ratios

@@ -121,6 +121,7 @@ EQUIVALENT = {
     # Scratch is larger, or holds what nobody reads.
     "swaps.swaps_of: (2, n) => (3, n)",
     "sigmoid: constant(0.0) => constant(1.0)",  # coefficients of sums that nobody asks for
+    "order.order_by_score: width + 1 => width + 2",
     "sigmoid.run_all: 2 * channels => 3 * channels",
     "smooth_ndcg._weights: np.empty(0) => np.empty(1)",  # read only where the first is not empty
     "threads.over_queries: n_chunks + 1 => n_chunks + 2",
@@ -146,6 +147,7 @@ EQUIVALENT = {
     "jit.__init__: self.state.flags.noalias = True => self.state.flags.noalias = False",
     'jit: {**OPTIONS, "no_cpython_wrapper": True, "pipeline_class": _Helper} => {**OPTIONS,'
     ' "no_cpython_wrapper": False, "pipeline_class": _Helper}',
+    "order.write_rising_order: most + 1 => most + 2",  # no document is there
     "order._order_long: n - 1 => n - 2",  # other buckets, in the same order
     "order._order_long: scores[0] => scores[1] (2)",  # the loop starts at the first score again
     "parts._divide: few or size <= direct => few and size <= direct",

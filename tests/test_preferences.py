@@ -260,6 +260,8 @@ def test_containers(pairs):
     grad, _ = objective.grad_hess([0.0, 0.0, 0.0], [0, 0, 0], [3])
     np.testing.assert_allclose(grad, [-1.0, 1.5, -0.5])
     np.testing.assert_array_equal(np.asarray(pairs), np.asarray(kept))
+    without = {"winner": [0], "loser": [1]}
+    assert Preferences("ranknet", without) == Preferences("ranknet", [(0, 1)])
 
 
 @pytest.mark.parametrize(
