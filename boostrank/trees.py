@@ -7,7 +7,6 @@ a `<=` at the next smaller number. For features in float32 neither changes a dec
 
 import json
 import math
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.hosts.model_files import (
+    best_rounds,
     booster_of,
     dart_weights,
     gbtree_of,
@@ -110,7 +110,7 @@ def read_forest(model: Any) -> Forest:
     TypeError
         For something else.
     ValueError
-        For a model whose scores are not the plain sum of numerical splits.
+        For a model whose scores are not the plain sum of numerical splits, and as `best_rounds`.
     """
     if isinstance(model, str | Path):
         model = load_model(Path(model)).booster
@@ -149,16 +149,15 @@ def neighbours(values: Singles, towards: float) -> Singles:
         return np.nextafter(values, np.float32(towards))
 
 
-def _check_numerical(names: Sequence[str], categorical: set[int]) -> None:
+def _forest(
+    names: list[str], own: bool, trees: list[Tree], categorical: set[int], learnt: set[int]
+) -> Forest:
     if categorical:
         which = few([names[i] for i in sorted(categorical)])
         raise ValueError(
             f"the model splits on categories of {which}, which no target can hold; train on "
             "numbers, such as one 0/1 column for each category"
         )
-
-
-def _forest(names: list[str], own: bool, trees: list[Tree], learnt: set[int]) -> Forest:
     differing = {
         int(i) for tree in trees for i in tree.feature[tree.missing_left != (tree.threshold >= 0)]
     }
@@ -209,14 +208,13 @@ def _read_lightgbm(booster: Any) -> Forest:
             value /= len(blocks)
         leaves = value.astype(np.float32)
         trees.append(Tree(feature, _rounded_down(threshold), left, right, missing_left, leaves))
-    _check_numerical(names, categorical)
     if skipped:
         which = few([names[i] for i in sorted(skipped)])
         raise ValueError(
             f"the model takes 0 for a missing value in {which}, and sends it to the other side of "
             "the threshold, which no target can do; train without zero_as_missing"
         )
-    return _forest(names, not made_up(names), trees, learnt)
+    return _forest(names, not made_up(names), trees, categorical, learnt)
 
 
 def _fields(text: str) -> dict[str, str]:
@@ -225,7 +223,7 @@ def _fields(text: str) -> dict[str, str]:
 
 
 def _read_xgboost(booster: Any) -> Forest:
-    learner = json.loads(bytes(booster.save_raw("json")))["learner"]
+    learner = json.loads(bytes(best_rounds(booster).save_raw("json")))["learner"]
     boosted = learner["gradient_booster"]
     if boosted["name"] == "gblinear":
         raise ValueError("the model is linear (gblinear): it has no trees to export")
@@ -236,27 +234,21 @@ def _read_xgboost(booster: Any) -> Forest:
             "sends a 0 gets another score; send no value for it, or train on an array"
         )
     names, own = xgboost_names(booster), bool(booster.feature_names)
-    model = gbtree_of(boosted)
-    last = len(model["trees"])
-    if booster.attr("best_iteration") is not None:
-        last = model["iteration_indptr"][: int(booster.attr("best_iteration")) + 2][-1]
-    weights = dart_weights(boosted) or [1.0] * last
-    read = model["trees"][:last]
+    read = gbtree_of(boosted)["trees"]
     categorical = {tree["split_indices"][i] for tree in read for i in tree["categories_nodes"]}
-    _check_numerical(names, categorical)
-    trees = [_xgboost_tree(tree, weight) for tree, weight in zip(read, weights, strict=False)]
+    weights = dart_weights(boosted) or [1.0] * len(read)
+    trees = [_xgboost_tree(tree, weight) for tree, weight in zip(read, weights, strict=True)]
     base = float(learner["learner_model_param"]["base_score"].strip("[]"))
     if base:  # the first summand of XGBoost, too
-        none, no_flags = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
+        none = np.zeros(0, dtype=np.int64)
         constant = np.array([base], dtype=np.float32)
-        start = Tree(none, none.astype(np.float32), none, none, no_flags, constant)
-        trees.insert(0, start)
+        trees.insert(0, Tree(none, none.astype(np.float32), none, none, none > 0, constant))
     directions = {
         side: {int(i) for tree in trees for i in tree.feature[tree.missing_left == side]}
         for side in (False, True)
     }
     # Without missing values, the directions of all splits on a feature are the same, as a rule.
-    return _forest(names, own, trees, directions[False] & directions[True])
+    return _forest(names, own, trees, categorical, directions[False] & directions[True])
 
 
 def _xgboost_tree(tree: dict[str, Any], weight: float) -> Tree:

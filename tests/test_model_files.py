@@ -16,6 +16,7 @@ from boostrank.datasets import make_ranking
 from boostrank.hosts.model_files import booster_of, dart_weights, host_of, since
 from boostrank.lab.models import load_model
 from boostrank.lightgbm import LGBMRanker
+from boostrank.trees import read_forest
 from boostrank.xgboost import XGBRanker
 
 DATA = make_ranking(30, 8, n_features=3, seed=1)
@@ -240,6 +241,8 @@ def test_early_stopping_is_refused_where_the_best_round_is_lost(params, tmp_path
         assert theirs.best_iteration + 1 < theirs.get_booster().num_boosted_rounds()
         with pytest.raises(ValueError, match=r"model\.json: DART has scaled the trees"):
             load_model(path)
+        with pytest.raises(ValueError, match=r"DART has scaled the trees"):
+            read_forest(theirs)
 
 
 def test_weights_of_dart_are_found_in_models_of_every_version():
