@@ -55,10 +55,6 @@ def export(
     name : str, default "boostrank"
         The model's name in Solr.
 
-    Returns
-    -------
-    str
-
     Raises
     ------
     TypeError

@@ -53,10 +53,6 @@ def check_name(name: Any) -> str:
 def objective_names() -> tuple[str, ...]:
     """Names of all objectives.
 
-    Returns
-    -------
-    tuple of str
-
     Examples
     --------
     >>> import boostrank
@@ -76,10 +72,6 @@ def objective(name: str, /, **params: Any) -> Objective:
         data, by boostrank's rankers and commands.
     **params
         Parameters of its class.
-
-    Returns
-    -------
-    Objective
 
     Raises
     ------

@@ -126,16 +126,7 @@ class XGBRanker(xgboost.XGBRanker):
         self.objective = objective
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters of the ranker, or of its objective as ``objective__name=value``.
-
-        Parameters
-        ----------
-        **params
-
-        Returns
-        -------
-        self
-        """
+        """Set parameters of the ranker, or of its objective as ``objective__name=value``."""
         super().set_params(**rankers.set_objective(self, params))
         return self
 
@@ -243,10 +234,6 @@ class XGBRanker(xgboost.XGBRanker):
             Rows (winner, loser[, weight[, margin]]): which of two rows of `X`, counted from 0, is
             better. The objective, which `Preferences` must accept, then learns from these pairs
             alone.
-
-        Returns
-        -------
-        self
 
         Raises
         ------

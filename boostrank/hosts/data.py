@@ -128,12 +128,7 @@ def check_lightgbm(booster: Any, objective: Objective) -> None:
 
 
 def check_linear(booster: Any) -> None:
-    """Refuse weights of queries in XGBoost's linear booster, which reads beyond their end.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Refuse weights of queries in XGBoost's linear booster, which reads beyond their end."""
     if booster is not None and kind_of(booster) == "gblinear":
         raise ValueError(
             "XGBoost's linear booster misreads weights of queries, and then predicts NaN: leave "

@@ -523,10 +523,6 @@ def score(
         As in `fit`; with `qid`, rows may come in any order. Weights per query are in the order in
         which queries first appear.
 
-    Returns
-    -------
-    float
-
     Raises
     ------
     ValueError
