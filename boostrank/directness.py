@@ -31,12 +31,7 @@ import numpy as np
 
 from boostrank.metrics import evaluate
 from boostrank.objectives import Objective
-from boostrank.objectives.validation import (
-    Floats,
-    check_count,
-    check_positive,
-    differ,
-)
+from boostrank.objectives.validation import Floats, check_count, check_positive, differ
 
 
 @dataclass(frozen=True, eq=False)

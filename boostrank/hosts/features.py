@@ -329,22 +329,14 @@ def explaining_float32(X: Any) -> Iterator[None]:
     try:
         yield
     except ValueError as error:  # as XGBoost's are
-        reason = _beyond_float32(X)
-        if reason:
-            raise ValueError(reason) from error
+        for where, values in (_numbers(X, place) for place in range(X.shape[1])):
+            if (np.abs(values) > _FLOAT32_MAX).any():
+                raise ValueError(
+                    f"XGBoost computes with float32, but {where} of X holds infinite values or "
+                    f"values above {_FLOAT32_MAX:.2g}: replace them, for example by NaN, which is "
+                    "missing"
+                ) from error
         raise
-
-
-def _beyond_float32(X: Any) -> str:
-    """Describe the first column with a value that float32 cannot hold, or return ""."""
-    for place in range(X.shape[1]):
-        where, values = _numbers(X, place)
-        if (np.abs(values) > _FLOAT32_MAX).any():
-            return (
-                f"XGBoost computes with float32, but {where} of X holds infinite values or values "
-                f"above {_FLOAT32_MAX:.2g}: replace them, for example by NaN, which is missing"
-            )
-    return ""
 
 
 def check_codes(X: Any, columns: Iterable[Any], names: Any, missing: float = math.nan) -> None:
@@ -390,12 +382,7 @@ def _numbers(X: Any, place: int) -> tuple[str, npt.NDArray[np.float64]]:
 def nothing_to_split(error: Exception, n_docs: int, name: str, min_docs: Any) -> str:
     """Explain LightGBM's error of data in which it cannot make a single split, or return "".
 
-    Parameters
-    ----------
-    error : Exception
-    n_docs : int
-    name, min_docs : str, int
-        The fewest rows of a leaf, by the name that the user knows.
+    A leaf has at least `min_docs` rows, a parameter that the user knows by this name.
     """
     if "num_features()" not in str(error):
         return ""

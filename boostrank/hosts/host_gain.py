@@ -10,10 +10,7 @@ from boostrank.objectives import Objective
 def with_hosts_gain(objective: Objective, training: Training) -> Objective:
     """Return the objective with LightGBM's ``label_gain`` or XGBoost's ``ndcg_exp_gain=False``.
 
-    Returns
-    -------
-    Objective
-        The same one if the host's parameters name no gain, or the objective counts none.
+    It is the same one if the host's parameters name no gain, or the objective counts none.
 
     Raises
     ------

@@ -141,13 +141,7 @@ def _length_in_ubjson(content: bytes, at: int) -> tuple[int, int]:
 
 
 def read_booster(path: "str | Path | bytearray", host: str) -> Any:
-    """Read a model file of one host, up to the best round.
-
-    Parameters
-    ----------
-    path : str, Path or bytearray
-        A bytearray holds what would be in the file.
-    host : {"lightgbm", "xgboost"}
+    """Read a model file of one host, up to the best round; a bytearray holds what would be in it.
 
     Raises
     ------
@@ -199,12 +193,8 @@ def best_rounds(booster: Any) -> Any:
     """Return an XGBoost booster without the rounds after its best one.
 
     XGBoost keeps them after early stopping. Its ranker leaves them out when it predicts, but
-    ``Booster.predict``, ``inplace_predict``, SHAP values and other tools use them.
-
-    Returns
-    -------
-    xgboost.Booster
-        The same object if nothing comes after its best round, or if it is linear.
+    ``Booster.predict``, ``inplace_predict``, SHAP values and other tools use them. A booster is
+    returned as it is if nothing comes after its best round, or if it is linear.
 
     Raises
     ------
@@ -358,11 +348,7 @@ def xgboost_names(booster: Any) -> list[str]:
 def booster_of(model: Any, host: str = "") -> Any:
     """Return the booster of a model file, or of a ranker; anything else as it is.
 
-    Parameters
-    ----------
-    model : path, booster or ranker
-    host : {"lightgbm", "xgboost"}, optional
-        The host of a model to continue, which may be None. Default "": a path is left as it is.
+    `host` is that of a model to continue, which may be None. Without it, a path is left as it is.
 
     Raises
     ------

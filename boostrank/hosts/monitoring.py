@@ -23,21 +23,10 @@ _LIGHTGBMS = {
 
 
 def read_metrics(eval_metric: Any, default: Metric, cutoffs: Any = None) -> list[Metric]:
-    """Return metrics by name.
+    """Return metrics of different names, from a name, a Metric, several of them, or None.
 
-    Parameters
-    ----------
-    eval_metric : str, Metric, sequence of them, or None
-        None means `default`.
-    default : Metric
-        Names count labels as it does.
-    cutoffs : int or sequence of int, optional
-        For each metric that may have one and has none.
-
-    Returns
-    -------
-    list of Metric
-        Their names differ.
+    None means `default`. Names count labels as `default` does. `cutoffs`, one or several, are for
+    each metric that may have one and has none.
 
     Raises
     ------
@@ -108,13 +97,10 @@ def check_names(metrics: Iterable[Metric], lightgbms: Any, cutoffs: Any) -> None
 
 
 def fresh(callbacks: Iterable[Any] | None) -> list[Any]:
-    """Return callbacks for one training, so that they start it as they were made.
+    """Return copies of callbacks for one training, so that they start it as they were made.
 
-    Returns
-    -------
-    list
-        Copies, which share what the callbacks hold: a list that one of them writes to is still the
-        user's. Only those that stop a training early share nothing.
+    Copies share what the callbacks hold: a list that one of them writes to is still the user's.
+    Only those that stop a training early share nothing.
     """
     return [
         copy.deepcopy(each) if hasattr(each, "stopping_history") else copy.copy(each)

@@ -151,13 +151,7 @@ def _keep(booster: Any, form: str, factors: Floats) -> None:
 class CorrectedRound:
     """Corrects the gradients of one round for positions, and learns from them.
 
-    Parameters
-    ----------
-    objective : Unbiased
-    training : Training
-    n_docs : int
-    shown : array (n_docs,) or None
-        Positions in XGBoost's data, from 1.
+    `shown` are the positions in XGBoost's data (n_docs,), from 1, or None.
 
     Raises
     ------

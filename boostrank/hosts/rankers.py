@@ -88,15 +88,9 @@ class Rows(NamedTuple):
 
         Those that are not given are the training's, as in LightGBM.
         """
-        pairs = (
-            (self.group, training.group),
-            (self.document_weight, training.document_weight),
-            (self.offset, training.offset),
-        )
-        return all(
-            own is None or (other is not None and np.array_equal(own, other))
-            for own, other in pairs
-        )
+        names = ("group", "document_weight", "offset")
+        pairs = [(getattr(self, name), getattr(training, name)) for name in names]
+        return all(own is None or np.array_equal(own, other) for own, other in pairs)
 
     @property
     def query_weight(self) -> Floats | None:
@@ -265,26 +259,16 @@ def read_sets(
 ) -> tuple[Rows, list[Rows], Callable[[Objective], Objective]]:
     """Check what `fit` is given.
 
-    Parameters
-    ----------
-    ranker : estimator
-    train : tuple
-        X, y, group, qid, weight and offset, as in `read_rows`; y may be None if there are pairs.
-    evals : tuple
-        Pairs of X and y, then sequences of group, qid, weight and offset, or None.
-    sort : bool
-    position, pairs : array_like or None
-        Of rows as they were passed to `fit`.
-    continued : Trained or None
-        The features of a model that training continues.
-    params : mapping
-        Of the training.
+    `train` holds X, y, group, qid, weight and offset, as in `read_rows`; y may be None if there are
+    pairs. `evals` holds pairs of X and y, then sequences of group, qid, weight and offset, or None.
+    `position` and `pairs` are of rows as they were passed to `fit`. `continued` describes the
+    features of a model that training continues. `params` are those of the training.
 
     Returns
     -------
-    Rows, list of Rows
-    callable
-        Gives an objective the positions or the pairs, in the order of the rows.
+    Rows, list of Rows, callable
+        Training, evaluation sets, and what gives an objective the positions or the pairs, in the
+        order of the rows.
 
     Raises
     ------
@@ -314,16 +298,12 @@ def read_sets(
         check_counting(rows.X, continued.names or (), params, rules)
         rows = rows._replace(X=like_training(rows.X, continued, rules, learns=True))
     trained = trained_on(rows.X, rules)
-    sets = evals[0]
+    sets = [] if evals[0] is None else _pairs(evals[0])
     names = ("eval_group", "eval_qid", "weights", "start scores")
     given = dict(zip(names, evals[1:], strict=True))
-    if sets is None:
-        for name, values in given.items():
-            if values is not None:
-                raise ValueError(f"{name} of evaluation sets are given, but no eval_set")
-        return rows, [], where
-    sets = _pairs(sets)
     for name, values in given.items():
+        if values is not None and evals[0] is None:
+            raise ValueError(f"{name} of evaluation sets are given, but no eval_set")
         if values is not None and len(values) != len(sets):
             raise ValueError(
                 f"{name} must be one sequence for each of the {len(sets)} sets in eval_set, "

@@ -92,10 +92,7 @@ class Training:
     def mean(self, numbers: Sequence[float]) -> Floats:
         """Return the mean of each number over the workers; without other workers, the number.
 
-        Parameters
-        ----------
-        numbers : sequence of float
-            Equally many on each worker.
+        There must be equally many on each worker.
         """
         values = np.array(numbers, dtype=np.float64)
         return self._workers.mean(values) if self._workers else values
