@@ -44,24 +44,14 @@ _ZERO, _BELOW_ZERO = np.float32(1e-35), np.nextafter(np.float32(-1e-35), np.floa
 
 
 class Tree(NamedTuple):
-    """One tree. Splits are numbered from 0, the root first; leaf i is written as ``~i``.
+    """One tree. Splits are numbered from 0, the root first; leaf i is written as ``~i``."""
 
-    Attributes
-    ----------
-    feature : int64 array (n_splits,)
-    threshold : float32 array (n_splits,)
-    left, right : int64 arrays (n_splits,)
-    missing_left : bool array (n_splits,)
-        Where a document without the feature goes.
-    value : float32 array (n_leaves,)
-    """
-
-    feature: Integers
+    feature: Integers  # (n_splits,), as all but `value`
     threshold: Singles
     left: Integers
     right: Integers
-    missing_left: Flags
-    value: Singles
+    missing_left: Flags  # where a document without the feature goes
+    value: Singles  # (n_leaves,)
 
     @property
     def nodes(self) -> list[tuple[int, int]]:
@@ -74,24 +64,14 @@ class Tree(NamedTuple):
 
 
 class Forest(NamedTuple):
-    """All trees of a model; a score is the sum of one leaf of each.
+    """All trees of a model; a score is the sum of one leaf of each."""
 
-    Attributes
-    ----------
-    names : list of str
-        The features that the model was trained on, by the host's names if it was given none.
-    named : bool
-        Whether the names are the user's.
-    trees : list of Tree
-    missing : dict of int and bool
-        Features whose missing values go elsewhere than their zeros. True if the model shows that
-        it has learnt this: LightGBM writes it down; XGBoost sends them to both sides, which it
-        seldom does without missing values.
-    """
-
-    names: list[str]
-    named: bool
+    names: list[str]  # of the features in training, by the host if it was given none
+    named: bool  # whether the names are the user's
     trees: list[Tree]
+    # Features whose missing values go elsewhere than their zeros. True if the model shows that it
+    # has learnt this: LightGBM writes it down; XGBoost sends them to both sides, which it seldom
+    # does without missing values.
     missing: dict[int, bool]
 
     @property

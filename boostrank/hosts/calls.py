@@ -20,11 +20,6 @@ def gradient_for_host(
     """Return the gradient and Hessian that a host asks for; `boostrank.hosts` lists the calls.
 
     If `weight` is given, one for each document, it takes the place of those of the data.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `Objective.__call__`.
     """
     iteration = None
     match args:

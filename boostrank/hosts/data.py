@@ -18,23 +18,14 @@ Host = Literal["lightgbm", "xgboost"]
 class HostData(NamedTuple):
     """What a host's data set holds now; it may hold something else in the next round.
 
-    Attributes
-    ----------
-    host : {"lightgbm", "xgboost"}
-    labels : float32 array (n_docs,)
-        Like `weight` and `position`, perhaps the host's own memory: read it, but do not keep it.
-    group : integer array (n_queries,)
-        Sizes of consecutive queries.
-    weight : array or None
-        One for each document (LightGBM) or for each query (XGBoost).
-    position : array (n_docs,) or None
-        For XGBoost only: its label_lower_bound, because its data has no field for positions.
+    Arrays are perhaps the host's own memory: read them, but do not keep them.
     """
 
     host: Host
-    labels: npt.NDArray[Any]
-    group: npt.NDArray[Any]
-    weight: npt.NDArray[Any] | None
+    labels: npt.NDArray[Any]  # float32 (n_docs,)
+    group: npt.NDArray[Any]  # integers (n_queries,): sizes of consecutive queries
+    weight: npt.NDArray[Any] | None  # one for each document (LightGBM) or each query (XGBoost)
+    # (n_docs,), of XGBoost: its label_lower_bound, because its data has no field for positions.
     position: npt.NDArray[Any] | None = None
 
 

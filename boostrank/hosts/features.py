@@ -38,35 +38,16 @@ _INT32_MAX = int(np.iinfo(np.int32).max)
 
 
 class HostRules(NamedTuple):
-    """What a host takes.
-
-    Attributes
-    ----------
-    host : str
-    start : str
-        Its argument for the scores that training starts from.
-    not_in_names : str
-        Characters that no feature's name may have.
-    space : str
-        What the host writes for a space in a name.
-    categories : bool
-        Whether it takes categories of pandas, and why not.
-    arrow_categories : bool
-        Whether it also takes those of polars and Arrow.
-    category_kinds : set of str
-        What categories of pandas may be: what the host can write into a model.
-    omitted_is_missing : bool
-        Whether a sparse matrix leaves out missing values, rather than zeros.
-    """
+    """What a host takes."""
 
     host: str
-    start: str
-    not_in_names: str
-    space: str
-    categories: bool
-    arrow_categories: bool
-    category_kinds: frozenset[str]
-    omitted_is_missing: bool
+    start: str  # its argument for the scores that training starts from
+    not_in_names: str  # characters that no feature's name may have
+    space: str  # what the host writes for a space in a name
+    categories: bool  # whether it takes those of pandas
+    arrow_categories: bool  # whether it also takes those of polars and Arrow
+    category_kinds: frozenset[str]  # of those of pandas, which it can write into a model
+    omitted_is_missing: bool  # whether a sparse matrix leaves out missing values, not zeros
 
 
 LIGHTGBM = HostRules(
@@ -82,23 +63,14 @@ XGBOOST = HostRules(
 
 
 class Trained(NamedTuple):
-    """The features that a model was trained on.
+    """The features that a model was trained on."""
 
-    Attributes
-    ----------
-    names : tuple of str or None
-        As the host writes them. None for an array.
-    width : int
-    sparse : bool or None
-        Whether a sparse matrix left out values. None: not known, or without effect.
-    categories : mapping of str to sequence, or None
-        The columns that are categories: their values, in the order of the codes that the model
-        splits on. None: not known.
-    """
-
-    names: tuple[str, ...] | None
+    names: tuple[str, ...] | None  # as the host writes them; None for an array
     width: int
+    # Whether a sparse matrix left out values. None: not known, or without effect.
     sparse: bool | None = None
+    # The values of columns that are categories, in the order of the codes that the model splits on.
+    # None: not known.
     categories: Mapping[str, Sequence[Any]] | None = None
 
 
@@ -292,13 +264,7 @@ def omits(X: Any) -> bool:
 def xgboost_matrix(
     X: Any, *, tree_method: str | None, booster: str | None, ref: Any, max_bin: Any, **kwargs: Any
 ) -> Any:
-    """Return XGBoost's matrix for a training; a QuantileDMatrix, which is binned now, if it may be.
-
-    Raises
-    ------
-    ValueError
-        As `explaining_float32`.
-    """
+    """Return XGBoost's matrix for a training: binned now, as a QuantileDMatrix, if it may be."""
     import xgboost
 
     with explaining_float32(X):

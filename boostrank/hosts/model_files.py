@@ -29,13 +29,7 @@ _WIDTHS = dict(zip(b"TFZNiUCIldLD", (0, 0, 0, 0, 1, 1, 1, 2, 4, 4, 8, 8), strict
 
 
 def host_of(path: Path, content: bytes) -> str:
-    """Return the host of a model file, and check that it is complete; the path is for messages.
-
-    Raises
-    ------
-    ValueError
-        If it is not a model, or has been cut off.
-    """
+    """Return the host of a model file, and check that it is complete; the path is for messages."""
     if content.startswith(b"tree\r\n"):
         raise ValueError(
             f"{path} has the line ends of Windows, which LightGBM's sizes of trees do not count: "
