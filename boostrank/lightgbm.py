@@ -24,6 +24,7 @@ from boostrank.hosts.features import (
 )
 from boostrank.hosts.ignored import (
     CATEGORICAL,
+    DEFAULT_CUTOFFS,
     EVAL_AT,
     LIGHTGBMS_OTHER_NAMES,
     check_known,
@@ -357,14 +358,14 @@ class LGBMRanker(lightgbm.LGBMRanker):
             cutoffs = next((params[name] for name in EVAL_AT if name in params), None)
         if eval_metric is None and not (alone and (evaluated or cutoffs is not None)):
             return []
-        default = rankers.default_metric(rankers.objective_of(self), labels)
+        default = rankers.default_metric(self, labels)
         if eval_metric is None and cutoffs is not None:
             eval_metric = "ndcg"
         metrics = monitoring.read_metrics(eval_metric, default, cutoffs)
         if alone and eval_at is not None:
             monitoring.check_cutoffs(metrics, eval_at)
-        usual = (1, 2, 3, 4, 5)  # LightGBM's
-        monitoring.check_names(metrics, self.metric, usual if cutoffs is None else cutoffs)
+        usual = DEFAULT_CUTOFFS if cutoffs is None else cutoffs
+        monitoring.check_names(metrics, self.metric, usual)
         return metrics
 
     def predict(self, X: Any, *args: Any, **kwargs: Any) -> Any:

@@ -23,12 +23,9 @@ OF_HOSTS: Mapping[str, tuple[str, str]] = {
 
 
 def check_name(name: Any) -> str:
-    """Return the name of an objective, or "auto".
+    """Return a known name of an objective, or "auto".
 
-    Raises
-    ------
-    ValueError
-        For an unknown name. Names of the hosts' own objectives, and of metrics, are told apart.
+    Names of the hosts' own objectives, and of metrics, are told apart from unknown ones.
     """
     if isinstance(name, str) and name in OF_HOSTS:
         host, ours = OF_HOSTS[name]

@@ -26,7 +26,6 @@ from boostrank.hosts.features import (
     xgboost_matrix,
 )
 from boostrank.hosts.ignored import XGBOOSTS_OTHER_NAMES, by_usual_names
-from boostrank.hosts.metric import Metric
 from boostrank.hosts.model_files import (
     MISSING,
     SPARSE,
@@ -44,17 +43,6 @@ from boostrank.hosts.model_files import (
 from boostrank.hosts.stopping import rounds_in, waiting_xgboost, warn_of_cut
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats, check_count
-
-
-def _direct(stopping: list[EarlyStopping], metrics: Sequence[Metric]) -> None:
-    """Tell early stopping, which guesses from the name, in which direction its metric is better."""
-    if stopping and not metrics:
-        raise ValueError(
-            "eval_metric must name a metric for early stopping, got none: leave it out for NDCG@10"
-        )
-    for stop in stopping:
-        named = (each for each in metrics if each.name == stop.metric_name)
-        next(named, metrics[-1]).direct(stop)
 
 
 def _trained(booster: xgboost.Booster, model: Any = None) -> Trained:
@@ -206,8 +194,7 @@ class XGBRanker(xgboost.XGBRanker):
         ----------
         X : array_like, data frame, Arrow table or sparse matrix (n_docs, n_features)
         y : array_like (n_docs,) or (n_docs, 1), optional
-            Grades, in the domain of the objective. May be omitted, or all zeros, if there are
-            pairs.
+            Grades, in the objective's domain. May be omitted, or all zeros, if there are pairs.
         group : array_like of integers (n_queries,), optional
             Sizes of consecutive queries.
         qid : array_like (n_docs,), optional
@@ -229,11 +216,10 @@ class XGBRanker(xgboost.XGBRanker):
             Sort all rows by `qid` (`eval_set` by `eval_qid`) first, keeping the order within
             queries. Weights per query must then be in ascending order of ids.
         position : array_like of integers (n_docs,), optional
-            Position at which each document was shown, from 1, for an `Unbiased` objective.
+            Where each document was shown, from 1, for an `Unbiased` objective.
         pairs : array_like (n_pairs, 2), (n_pairs, 3) or (n_pairs, 4), or data frame, optional
-            Rows (winner, loser[, weight[, margin]]): which of two rows of `X`, counted from 0, is
-            better. The objective, which `Preferences` must accept, then learns from these pairs
-            alone.
+            Rows (winner, loser[, weight[, margin]]): which of two rows of `X`, from 0, is better.
+            The objective, which `Preferences` must accept, learns from these pairs alone.
 
         Raises
         ------
@@ -266,29 +252,31 @@ class XGBRanker(xgboost.XGBRanker):
                     f"missing={self.missing:g} is also the code of a category of {name!r}, which "
                     "XGBoost would take for missing: write NaN for what is missing"
                 )
-        metrics = monitoring.read_metrics(
-            self.eval_metric, rankers.default_metric(rankers.objective_of(self), train.y)
-        )
+        metrics = monitoring.read_metrics(self.eval_metric, rankers.default_metric(self, train.y))
         callbacks = monitoring.fresh(self.callbacks)
         # What `xgboost.train` makes of early_stopping_rounds.
         if self.early_stopping_rounds is not None:
             callbacks.append(EarlyStopping(rounds=self.early_stopping_rounds))
         stopping = [each for each in callbacks if isinstance(each, EarlyStopping)]
+        if stopping and not metrics:
+            raise ValueError(
+                "eval_metric must name a metric for early stopping, got none: leave it out for "
+                "NDCG@10"
+            )
         for each in stopping:
             each.save_best = False  # `best_rounds` does the same, and keeps the categories
-        _direct(stopping, metrics)
+            named = (one for one in metrics if one.name == each.metric_name)
+            next(named, metrics[-1]).direct(each)  # XGBoost guesses the direction from the name
         rounds = self.get_num_boosting_rounds()
         done = 0 if start is None else start.num_boosted_rounds()
-        if self.get_xgb_params().get("process_type") == "update":
+        params = self.get_xgb_params()
+        if params.get("process_type") == "update":
             done = 0  # it goes through the model's own rounds again
         objective = rankers.objective_for_fit(self, rounds, done)
         objective, self.auto_ = choose_for_ranker(self, objective, train)
         self.objective_ = where(objective)
-        obj: Objective | _DocumentWeights = self.objective_
         weight = train.document_weight
-        if weight is not None:
-            obj = _DocumentWeights(self.objective_, weight)
-        params = self.get_xgb_params()
+        obj = self.objective_ if weight is None else _DocumentWeights(self.objective_, weight)
         if start is not None and self.base_score is None:
             del params["base_score"]  # the model's own stands
         if stopping:

@@ -36,7 +36,8 @@ def with_gain_of(objective: Objective, params: Mapping[str, Any], host: str) -> 
         table = params.get("label_gain")
         if table is None:
             return objective
-        gain, said = _numbers(table), f"label_gain={table!r}"
+        values = table.split(",") if isinstance(table, str) else table
+        gain, said = [float(each) for each in values], f"label_gain={table!r}"
     else:
         if str(params.get("ndcg_exp_gain", True)).lower() not in ("0", "false"):
             return objective
@@ -49,9 +50,3 @@ def with_gain_of(objective: Objective, params: Mapping[str, Any], host: str) -> 
             "the host's parameter"
         )
     return resolved
-
-
-def _numbers(value: Any) -> list[float]:
-    if isinstance(value, str):
-        value = value.split(",")
-    return [float(each) for each in value]

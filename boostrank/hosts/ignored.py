@@ -71,7 +71,7 @@ _METRICS = ("metric", *LIGHTGBMS_OTHER_NAMES["metric"])
 # Its metrics that stop at `eval_at`: ndcg, map, and their aliases.
 _WITH_CUTOFFS = ("ndcg", "map", "mean_average_precision", "lambdarank", "rank", "xendcg", "xe_")
 #: What LightGBM's ranker passes on if no cut-off is given.
-_DEFAULT_CUTOFFS = [1, 2, 3, 4, 5]
+DEFAULT_CUTOFFS = [1, 2, 3, 4, 5]
 _GAINS = ("label_gain", "ndcg_exp_gain")
 
 _reporting_cutoffs: ContextVar[bool] = ContextVar("reporting_cutoffs", default=False)
@@ -95,13 +95,7 @@ LEAST_GAIN = 1e-3
 def by_usual_names(
     params: Mapping[str, Any], other_names: Mapping[str, tuple[str, ...]], host: str
 ) -> dict[str, Any]:
-    """Return the parameters of a host by their usual names.
-
-    Raises
-    ------
-    ValueError
-        For two names of one parameter.
-    """
+    """Return the parameters of a host by their usual names, and refuse two names of one."""
     usual = {other: name for name, others in other_names.items() for other in others}
     for name, others in other_names.items():
         given = [each for each in (name, *others) if each in params]
@@ -139,7 +133,7 @@ def warn_of_ignored(objective: Objective, training: Training) -> None:
             ignored |= {
                 name: 'feval=boostrank.metric("ndcg@k")'
                 for name in EVAL_AT
-                if params.get(name) is not None and list(np.ravel(params[name])) != _DEFAULT_CUTOFFS
+                if params.get(name) is not None and list(np.ravel(params[name])) != DEFAULT_CUTOFFS
             }
     if objective.counts_gains:  # which then takes the gain over
         ignored = {name: cure for name, cure in ignored.items() if name not in _GAINS}

@@ -56,25 +56,13 @@ CORRELATIONS = ("spearman", "pearson")
 
 
 class Rows(NamedTuple):
-    """Documents of consecutive queries, with what belongs to them.
+    """Documents of consecutive queries, with what belongs to them."""
 
-    Attributes
-    ----------
-    X : array, CSR matrix, data frame or Arrow table (n_docs, n_features)
-        In the order of the queries, as `read_features` returns it.
-    y : float64 array (n_docs,)
-    group : int64 array (n_queries,)
-        Without empty queries.
-    weight : float64 array (n_queries,) or (n_docs,), or None
-    offset : float64 array (n_docs,) or None
-        The scores that training starts from.
-    """
-
-    X: Any
-    y: Floats
-    group: Integers
-    weight: Floats | None
-    offset: Floats | None
+    X: Any  # (n_docs, n_features), as `read_features` returns it
+    y: Floats  # (n_docs,)
+    group: Integers  # (n_queries,), without empty queries
+    weight: Floats | None  # (n_queries,) or (n_docs,)
+    offset: Floats | None  # (n_docs,): the scores that training starts from
 
     @property
     def document_weight(self) -> Floats | None:
@@ -344,12 +332,12 @@ def set_objective(ranker: Any, params: dict[str, Any]) -> dict[str, Any]:
     others = {key: value for key, value in params.items() if not key.startswith(prefix)}
     objective = others.get("objective", ranker.objective)
     # A schedule made here gets its own number of rounds in `fit`.
-    return others | {"objective": _made(objective, nested, rounds=1)}
+    return others | {"objective": _made(objective, nested)}
 
 
-def _made(objective: Any, changes: dict[str, Any], rounds: int) -> Objective:
+def _made(objective: Any, changes: dict[str, Any]) -> Objective:
     if isinstance(objective, str):
-        return make_objective(objective, changes, rounds)
+        return make_objective(objective, changes, rounds=1)
     if isinstance(objective, type) and issubclass(objective, Objective):
         raise TypeError(
             f"objective must be an object, not a class: boostrank.{objective.__name__}()"
@@ -372,7 +360,7 @@ def objective_of(ranker: Any) -> Objective:
     TypeError, ValueError
         For what is no objective; for two different gains.
     """
-    made = _made(ranker.objective, {}, rounds=1)
+    made = _made(ranker.objective, {})
     return with_gain_of(made, ranker.get_params(), ranker._rules.host.lower())
 
 
@@ -516,7 +504,6 @@ def score(
             "per document. For GridSearchCV and the like, call ranker.set_score_request(qid=True) "
             "after sklearn.set_config(enable_metadata_routing=True)"
         )
-    objective = objective_of(self)
     rows = read_rows(
         X,
         y,
@@ -524,26 +511,21 @@ def score(
         qid=qid,
         weight=sample_weight,
         sort=None,
-        domain=_measured(objective.contract.labels),
+        domain=_measured(objective_of(self).contract.labels),
         rules=self._rules,
     )
-    chosen = default_metric(objective, rows.y)
+    chosen = default_metric(self, rows.y)
     name = chosen.name
-    measured = evaluate(
-        self.predict(rows.X),
-        rows.y,
-        rows.group,
-        (name,),
-        weight=rows.weight,
-        gain=chosen.gain,
-    )
-    if np.isnan(measured[name]):
+    value = evaluate(
+        self.predict(rows.X), rows.y, rows.group, (name,), weight=rows.weight, gain=chosen.gain
+    )[name]
+    if np.isnan(value):
         lacking = "a relevant document" if name == DEFAULT_METRIC else "two different labels"
         raise ValueError(
             f"{name} is not defined here: none of the {len(rows.group)} queries has {lacking} and "
             "a weight above 0; in a search, use folds of more queries"
         )
-    return measured[name]
+    return value
 
 
 def fit_all(self: Any, X: Any, y: Any = None, **kwargs: Any) -> Any:
@@ -643,11 +625,12 @@ def _without_pairs(ranker: Any, pairs: Any, rounds: int) -> Any:
     return objective.objective if isinstance(objective, Preferences) else objective
 
 
-def default_metric(objective: Objective, labels: Any) -> Metric:
+def default_metric(ranker: Any, labels: Any) -> Metric:
     """Return the metric of evaluation sets and of `score`, unless the user names one.
 
     It counts a label as the objective's own `gain` does.
     """
+    objective = objective_of(ranker)
     gain = objective._gain if objective.counts_gains else None
     usual = metric(DEFAULT_METRIC, gain=gain)
     if objective.contract.labels != NUMBERS:
