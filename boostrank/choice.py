@@ -204,8 +204,7 @@ def choose_for_ranker(
     params = ranker.get_params()
     by_rate = "learning_rate" if params.get("eta") is None else "eta"  # as the user calls it
     query = np.repeat(np.arange(len(rows.group)), rows.group)
-    start = None if rows.offset is None else np.asarray(rows.offset, np.float64)
-    weight = rows.document_weight
+    start, weight = rows.offset, rows.document_weight
 
     def fit(
         setting: Objective, train: Integers, test: Integers, rounds: int, rate: float

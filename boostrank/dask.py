@@ -1,9 +1,7 @@
 """Keeps queries whole in Dask's partitions, and refuses partitions that split one.
 
 Both hosts train on the partitions of a Dask collection as they are, and neither knows that a query
-continues in the next partition: a query that is split silently becomes two queries. `by_query`
-repartitions a data frame so that no query is split. `group_sizes` counts the documents of each
-query, and raises an error if one is split.
+continues in the next partition: a query that is split silently becomes two queries.
 """
 
 from typing import Any

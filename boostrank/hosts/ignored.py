@@ -171,8 +171,28 @@ def warn_of_nothing_to_learn(
     training: Training,
 ) -> None:
     """Warn of labels or gradients from which the host learns nothing, or next to nothing."""
-    if not _warn_of_equal_labels(labels, boundaries, objective, training):
-        _warn_of_gradients(grad, hess, objective, training)
+    if _warn_of_equal_labels(labels, boundaries, objective, training):
+        return
+    (gain,) = training.mean([float(np.dot(grad.astype(np.float64) / hess, grad))])
+    if gain == 0.0 and objective.query_fraction == 1.0:
+        warn(
+            f"all gradients of {objective.name} are 0, so that nothing is learnt. A loss that only "
+            "asks which documents are relevant takes all labels above 0 for relevant: from stars "
+            "and the like, subtract the highest label of an irrelevant document"
+        )
+    if training.host != "xgboost":
+        return
+    if 0.0 < gain < LEAST_GAIN:
+        warn(
+            f"gradients of {objective.name} are so small that XGBoost, which makes no split that "
+            "gains less than 1e-6, hardly learns: if labels are small amounts, such as returns, "
+            "multiply them by a constant"
+        )
+    if gain > np.finfo(np.float32).max:
+        warn(
+            f"gradients of {objective.name} are so large that XGBoost, which keeps gains in "
+            "float32, hardly learns: divide all labels by a constant"
+        )
 
 
 def _warn_of_equal_labels(
@@ -198,32 +218,3 @@ def _warn_of_equal_labels(
         "documents that compete into one query"
     )
     return True
-
-
-def _warn_of_gradients(
-    grad: npt.NDArray[np.float32],
-    hess: npt.NDArray[np.float32],
-    objective: Objective,
-    training: Training,
-) -> None:
-    """Warn if all gradients are 0, or so small or large that XGBoost hardly learns."""
-    (gain,) = training.mean([float(np.dot(grad.astype(np.float64) / hess, grad))])
-    if gain == 0.0 and objective.query_fraction == 1.0:
-        warn(
-            f"all gradients of {objective.name} are 0, so that nothing is learnt. A loss that only "
-            "asks which documents are relevant takes all labels above 0 for relevant: from stars "
-            "and the like, subtract the highest label of an irrelevant document"
-        )
-    if training.host != "xgboost":
-        return
-    if 0.0 < gain < LEAST_GAIN:
-        warn(
-            f"gradients of {objective.name} are so small that XGBoost, which makes no split that "
-            "gains less than 1e-6, hardly learns: if labels are small amounts, such as returns, "
-            "multiply them by a constant"
-        )
-    if gain > np.finfo(np.float32).max:
-        warn(
-            f"gradients of {objective.name} are so large that XGBoost, which keeps gains in "
-            "float32, hardly learns: divide all labels by a constant"
-        )
