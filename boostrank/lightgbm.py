@@ -32,13 +32,7 @@ from boostrank.hosts.ignored import (
 )
 from boostrank.hosts.metric import Metric
 from boostrank.hosts.model_files import booster_of, lightgbm_categories, made_up
-from boostrank.hosts.stopping import (
-    EARLY_STOPPING,
-    first_stop,
-    rounds_in,
-    waiting_lightgbm,
-    warn_of_cut,
-)
+from boostrank.hosts.stopping import EARLY_STOPPING, first_stop, waiting_lightgbm, warn_of_cut
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import check_count
 
@@ -310,8 +304,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         # "auto" is the default of the last two.
         self._given = [name for name, value in given.items() if not isinstance(value, str | None)]
         self._categories = known.categories
-        trained = rounds_in(self.evals_result_, self.n_estimators)
-        warn_of_cut(objective, done + trained, done + self.n_estimators)
+        warn_of_cut(objective, self.evals_result_, self.n_estimators, done)
         return self
 
     def _check_params(self) -> None:

@@ -40,7 +40,7 @@ from boostrank.hosts.model_files import (
     to_continue,
     xgboost_categories,
 )
-from boostrank.hosts.stopping import rounds_in, waiting_xgboost, warn_of_cut
+from boostrank.hosts.stopping import waiting_xgboost, warn_of_cut
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats, check_count
 
@@ -155,9 +155,7 @@ class XGBRanker(xgboost.XGBRanker):
         self.objective = objective
         for of_training in ("auto_", "evals_result_", "objective_", "_n_docs", "_done", "_given"):
             self.__dict__.pop(of_training, None)
-        missing = self.get_booster().attr(MISSING)
-        if missing is not None:
-            self.missing = float(missing)
+        self.missing = missing_of(self, self.get_booster())
         self._categories: Mapping[str, Any] | None = xgboost_categories(self.get_booster())
 
     @property
@@ -230,8 +228,9 @@ class XGBRanker(xgboost.XGBRanker):
         """
         self._check_params()
         start: xgboost.Booster | None = booster_of(xgb_model, "xgboost")
-        start = None if start is None else to_continue(start)
-        self._check_start(xgb_model, start)
+        if start is not None:
+            start = to_continue(start)
+            self._check_start(xgb_model, start)
         train, evals, where = rankers.read_sets(
             self,
             (X, y, group, qid, sample_weight, base_margin),
@@ -303,7 +302,7 @@ class XGBRanker(xgboost.XGBRanker):
         if not np.isnan(self.missing):
             self._Booster.set_attr(**{MISSING: repr(float(self.missing))})
         self._Booster.set_attr(**{SPARSE: str(int(omits(train.X)))})
-        warn_of_cut(self.objective_, done + rounds_in(history, rounds), done + rounds)
+        warn_of_cut(self.objective_, history, rounds, done)
         self.evals_result_ = history
         self._n_docs, self._done = len(train.y), done
         given = {"sample_weight": sample_weight, "base_margin": base_margin}
@@ -325,9 +324,7 @@ class XGBRanker(xgboost.XGBRanker):
                     "metric as eval_metric="
                 )
 
-    def _check_start(self, model: Any, start: "xgboost.Booster | None") -> None:
-        if start is None:
-            return
+    def _check_start(self, model: Any, start: xgboost.Booster) -> None:
         kind = kind_of(start)  # with booster=None, XGBoost keeps it, but zeros are another matter
         own = "gbtree" if self.booster == "dart" and since(3, 3) else self.booster
         if own != kind and (own is not None or kind == "gblinear"):

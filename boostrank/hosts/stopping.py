@@ -36,30 +36,26 @@ def _half_way(tau: Schedule) -> int:
     return next((m for m in rounds if tau(m) <= 0.5), tau.total_rounds)
 
 
-def warn_of_cut(objective: Any, rounds: int, planned: int) -> None:
+def warn_of_cut(
+    objective: Any, history: Mapping[str, Mapping[str, Sequence[Any]]], planned: int, done: int = 0
+) -> None:
     """Warn if a training has ended before the schedule of its objective.
 
-    `rounds` were trained, including the patience.
+    It was to train `planned` rounds after those `done`, and a host's history has those trained, if
+    any. The model may have fewer: LightGBM keeps those up to the best round, and XGBoost can.
     """
+    rounds = next((len(v) for of_set in history.values() for v in of_set.values()), planned)
     if isinstance(objective, Objective) and objective.scheduled and rounds < planned:
         warn(
-            f"training ended early at round {rounds} of the {planned} over which {objective.name} "
-            "changes: what the later rounds would have learnt is missing. For a shorter schedule, "
-            "train with fewer rounds"
+            f"training ended early at round {done + rounds} of the {done + planned} over which "
+            f"{objective.name} changes: what the later rounds would have learnt is missing. For a "
+            "shorter schedule, train with fewer rounds"
         )
 
 
 def in_proportion(rounds: int, n_docs: int, more: int) -> int:
     """Return the rounds for `more` documents that do what `rounds` do for `n_docs`."""
     return max(1, round(rounds * more / n_docs))
-
-
-def rounds_in(history: Mapping[str, Mapping[str, Sequence[Any]]], planned: int) -> int:
-    """Return the rounds that a host has recorded, or those planned if it records none.
-
-    The model may have fewer: LightGBM keeps those up to the best round, and XGBoost can.
-    """
-    return next((len(v) for of_set in history.values() for v in of_set.values()), planned)
 
 
 class _WaitingLightGBM:

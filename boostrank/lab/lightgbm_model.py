@@ -13,7 +13,7 @@ from boostrank.hosts.features import nothing_to_split
 from boostrank.hosts.ignored import LIGHTGBMS_OTHER_NAMES, check_known
 from boostrank.hosts.metric import metric
 from boostrank.hosts.model_files import lightgbm_booster, lightgbm_categories, made_up
-from boostrank.hosts.stopping import rounds_in, waiting_lightgbm, warn_of_cut
+from boostrank.hosts.stopping import waiting_lightgbm, warn_of_cut
 from boostrank.lab.environment import import_host
 from boostrank.lab.files import write_file
 from boostrank.lab.model import FileModel, Stopping, features
@@ -113,7 +113,7 @@ class LightGBMModel(FileModel):
                 callbacks=waiting_lightgbm(callbacks, objective),
                 **valid,
             )
-            warn_of_cut(objective, rounds_in(history, settings.rounds), settings.rounds)
+            warn_of_cut(objective, history, settings.rounds)
         except lightgbm.basic.LightGBMError as error:
             reason = nothing_to_split(
                 error, len(data.y), "min_data_in_leaf", params["min_data_in_leaf"]

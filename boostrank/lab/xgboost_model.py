@@ -29,7 +29,7 @@ from boostrank.hosts.model_files import (
     xgboost_categories,
     xgboost_names,
 )
-from boostrank.hosts.stopping import rounds_in, waiting_xgboost, warn_of_cut
+from boostrank.hosts.stopping import waiting_xgboost, warn_of_cut
 from boostrank.lab.environment import import_host
 from boostrank.lab.files import write_file
 from boostrank.lab.model import FileModel, Stopping, features
@@ -133,7 +133,7 @@ class XGBoostModel(FileModel):
             name = objective.name if isinstance(objective, Objective) else objective
             reason = str(error).partition("\n")[0]  # without its stack trace
             raise ValueError(f"xgboost cannot train {name}: {reason}") from error
-        warn_of_cut(objective, rounds_in(history, settings.rounds), settings.rounds)
+        warn_of_cut(objective, history, settings.rounds)
         return best_rounds(booster), time.perf_counter() - started
 
     @staticmethod
