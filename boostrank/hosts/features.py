@@ -147,20 +147,9 @@ def _without(name: Any) -> str:
 def like_training(X: Any, trained: Trained, rules: HostRules, *, learns: bool = False) -> Any:
     """Return features with the columns and the codes of categories that a model was trained on.
 
-    Parameters
-    ----------
-    X : array, CSR matrix, data frame or Arrow table
-        As `read_features` returns it.
-    trained : Trained
-    rules : HostRules
-    learns : bool
-        Whether the model goes on to be trained on `X`. Default False: it predicts.
-
-    Returns
-    -------
-    as `X`
-        Columns are matched by name if both have names, and by position otherwise. Categories are
-        matched by value: those that training did not have are missing, as in LightGBM.
+    `X` is as `read_features` returns it. Columns are matched by name if both have names, and by
+    position otherwise. Categories are matched by value: those that training did not have are
+    missing, as in LightGBM. With `learns`, the model goes on to be trained on `X`.
 
     Raises
     ------
@@ -183,8 +172,13 @@ def like_training(X: Any, trained: Trained, rules: HostRules, *, learns: bool = 
             raise ValueError(
                 f"X must have the {trained.width} features of training, got {X.shape[1]}"
             )
-        _check_nameless(X, trained, rules)
-        return X
+        if trained.categories:
+            raise ValueError(
+                "X must be a frame with the columns of training, of which "
+                f"{few(list(trained.categories))} held categories, got an array, which has none: "
+                "pass a frame with these columns as categories"
+            )
+        return X if trained.categories is None else _coded(X, {}, rules, learns=learns)
     missing = [name for name in expected if name not in names]
     unknown = [name for name in names if name not in expected]
     if missing or unknown:
@@ -605,25 +599,6 @@ def _check_values(name: Any, column: Any, rules: HostRules) -> Any:
     return column
 
 
-def _check_nameless(X: Any, trained: Trained, rules: HostRules) -> None:
-    """Refuse categories where columns are matched by position: an array has none."""
-    if trained.categories:
-        raise ValueError(
-            "X must be a frame with the columns of training, of which "
-            f"{few(list(trained.categories))} held categories, got an array, which has none: pass "
-            "a frame with these columns as categories"
-        )
-    for name, _ in _categories(X, rules).values() if trained.categories is not None else ():
-        _refuse_kind(name, is_category=True)
-
-
-def _refuse_kind(name: Any, *, is_category: bool) -> None:
-    was, is_now = ("a number", "a category") if is_category else ("a category", "a number")
-    raise ValueError(
-        f"the column {name!r} of X was {was} in training and is {is_now}: make it {was} again"
-    )
-
-
 def _coded(
     X: Any, categories: Mapping[str, Sequence[Any]], rules: HostRules, *, learns: bool
 ) -> Any:
@@ -632,7 +607,11 @@ def _coded(
     for name in (*found, *categories):
         # A column of missing values only is a category without any, or whatever it was.
         if (name in found) != (name in categories) and (name not in found or len(found[name][1])):
-            _refuse_kind(name, is_category=name in found)
+            was, is_now = ("category", "number") if name in categories else ("number", "category")
+            raise ValueError(
+                f"the column {name!r} of X was a {was} in training and is a {is_now}: make it a "
+                f"{was} again"
+            )
     code = _coded_pandas if _has(X, "iloc") else _coded_arrow
     changed = {}
     for name, (column, now) in found.items():
