@@ -226,7 +226,7 @@ class CalibratedRanker(BaseEstimator):  # type: ignore[misc]
     """
 
     ranker_: Any
-    calibrator_: Any
+    calibrator_: Platt | Isotonic
 
     def __init__(
         self,
@@ -307,5 +307,4 @@ class CalibratedRanker(BaseEstimator):  # type: ignore[misc]
         float64 array (n_docs,)
         """
         scores = self.predict(X)
-        probability: Floats = self.calibrator_.predict(scores)
-        return probability
+        return self.calibrator_.predict(scores)

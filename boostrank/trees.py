@@ -5,7 +5,6 @@ feature is at most the threshold. LightGBM's thresholds, float64, are rounded do
 a `<=` at the next smaller number. For features in float32 neither changes a decision.
 """
 
-import json
 import math
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +17,7 @@ from boostrank.hosts.model_files import (
     booster_of,
     dart_weights,
     gbtree_of,
+    learner_of,
     made_up,
     missing_of,
     of_sparse,
@@ -203,7 +203,7 @@ def _fields(text: str) -> dict[str, str]:
 
 
 def _read_xgboost(booster: Any) -> Forest:
-    learner = json.loads(bytes(best_rounds(booster).save_raw("json")))["learner"]
+    learner = learner_of(best_rounds(booster))
     boosted = learner["gradient_booster"]
     if boosted["name"] == "gblinear":
         raise ValueError("the model is linear (gblinear): it has no trees to export")

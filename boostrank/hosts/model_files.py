@@ -202,7 +202,7 @@ def best_rounds(booster: Any) -> Any:
     rounds = int(best) + 1
     if kind_of(booster) == "gblinear" or rounds >= booster.num_boosted_rounds():
         return booster
-    boosted = _boosted(booster)
+    boosted = learner_of(booster)["gradient_booster"]
     if any(weight != 1.0 for weight in dart_weights(boosted)):
         raise ValueError(
             f"DART has scaled the trees of the best round, {rounds}, in later rounds, so that "
@@ -289,7 +289,7 @@ def xgboost_categories(booster: Any) -> dict[str, Any]:
     """
     if "c" not in (booster.feature_types or ()):
         return {}
-    kept = gbtree_of(_boosted(booster)).get("cats", {}).get("enc", ())
+    kept = gbtree_of(learner_of(booster)["gradient_booster"]).get("cats", {}).get("enc", ())
     found: dict[str, Any] = {}
     for name, each in zip(xgboost_names(booster), kept, strict=False):
         if "type" in each:
@@ -381,11 +381,10 @@ def of_sparse(booster: Any) -> bool | None:
     return None if kept is None else kept == "1"
 
 
-def _boosted(booster: Any) -> dict[str, Any]:
+def learner_of(booster: Any) -> dict[str, Any]:
     """Return what an XGBoost booster has learnt, as JSON."""
-    whole = json.loads(bytes(booster.save_raw("json")))
-    boosted: dict[str, Any] = whole["learner"]["gradient_booster"]
-    return boosted
+    learner: dict[str, Any] = json.loads(bytes(booster.save_raw("json")))["learner"]
+    return learner
 
 
 def gbtree_of(boosted: dict[str, Any]) -> dict[str, Any]:
