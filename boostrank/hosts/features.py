@@ -81,25 +81,17 @@ def trained_on(X: Any, rules: HostRules) -> Trained:
 
 
 def read_features(X: Any, rules: HostRules, qid: Any = None, y: Any = None) -> Any:
-    """Return features as both hosts read them.
+    """Return features, from any container (n_docs, n_features), as both hosts read them.
 
     A data frame must not have an id or the label among its features: a model would learn it, and
-    new queries have other ids, and no labels.
-
-    Parameters
-    ----------
-    X : array_like, sparse matrix, data frame or Arrow table (n_docs, n_features)
-        Never modified. Masked values are missing.
-    rules : HostRules
-    qid : array_like (n_docs,), optional
-        The ids. Without them only the names of columns are checked.
-    y : float64 array (n_docs,), optional
-        The labels.
+    new queries have other ids, and no labels. Without `qid`, one id per document, only the names of
+    columns are checked, and without `y`, no label is looked for.
 
     Returns
     -------
     float32 or float64 array, CSR matrix, data frame or Arrow table
-        In native byte order, without duplicate entries. `X` itself where it already is.
+        In native byte order, without duplicate entries; masked values are missing. `X`, which is
+        never modified, itself where it already is.
 
     Raises
     ------

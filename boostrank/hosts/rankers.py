@@ -111,37 +111,22 @@ def _column(name: str, values: Any) -> Any:
 
 
 def read_rows(
-    X: Any,
-    y: Any,
+    X: Any,  # (n_docs, n_features)
+    y: Any,  # (n_docs,)
     *,
-    group: Any,
-    qid: Any,
-    weight: Any = None,
-    offset: Any = None,
+    group: Any,  # sizes of consecutive queries, or None
+    qid: Any,  # one id per document, or None
+    weight: Any = None,  # (n_queries,) or (n_docs,): if both are one number, per document
+    offset: Any = None,  # (n_docs,)
     sort: bool | None = False,
-    prefix: str = "",
-    domain: str = GRADES,
-    rules: HostRules | None = None,
+    prefix: str = "",  # "eval_" if the arguments are those of an evaluation set
+    domain: str = GRADES,  # of the labels
+    rules: HostRules | None = None,  # None: `X` is left to the ranker that gets it
 ) -> Rows:
     """Check what a ranker is given.
 
-    Parameters
-    ----------
-    X, y : array_like (n_docs, n_features), (n_docs,)
-    group, qid : array_like
-        One of them: sizes of consecutive queries, or one id per document.
-    weight : array_like (n_queries,) or (n_docs,), optional
-        Per document if both lengths are the same, as in `evaluate`.
-    offset : array_like (n_docs,), optional
-    sort : bool or None
-        Bring the documents of each `qid` together, with queries in ascending order of ids. None:
-        only if they are not together.
-    prefix : str
-        ``"eval_"`` if the arguments are those of an evaluation set.
-    domain : str
-        That of the labels.
-    rules : HostRules, optional
-        What the host takes for features. Default None: `X` is left to the ranker that gets it.
+    With `sort`, the documents of each `qid` are brought together, with queries in ascending order
+    of ids; with None, only if they are not together.
 
     Raises
     ------
