@@ -616,6 +616,8 @@ def test_numbers_that_are_all_missing_may_be_a_category(host, data):
         X = convert(table.assign(e=nothing))
         assert np.array_equal(fitted.predict(X), fitted.predict(numbers))
     X = table.assign(e=nothing)
+    unnamed = categorical(host).fit(data.X, data.y, qid=data.qid)
+    assert np.array_equal(unnamed.predict(X), unnamed.predict(numbers))
     again = categorical(host).fit(table, data.y, **evaluated(data, X))
     assert again.evals_result_ == fitted.evals_result_
     second, expected = (going_on(host, each, data.y, data.qid, fitted) for each in (X, numbers))
