@@ -60,6 +60,10 @@ class _Calibrator(BaseEstimator):  # type: ignore[misc]
         sample_weight : array_like (n_docs,), optional
             Default: 1.
 
+        Returns
+        -------
+        self
+
         Raises
         ------
         TypeError, ValueError
@@ -252,6 +256,10 @@ class CalibratedRanker(BaseEstimator):  # type: ignore[misc]
             Sizes of consecutive queries.
         qid : array_like (n_docs,), optional
             Instead of `group`: the id of each document's query. Rows may come in any order.
+
+        Returns
+        -------
+        self
 
         Raises
         ------

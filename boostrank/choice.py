@@ -119,6 +119,10 @@ def choose_signal(
     learning_rate : float
         Those of the training that the choice is for.
 
+    Returns
+    -------
+    Choice
+
     Raises
     ------
     TypeError, ValueError

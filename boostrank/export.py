@@ -55,6 +55,10 @@ def export(
     name : str, default "boostrank"
         The model's name in Solr.
 
+    Returns
+    -------
+    str
+
     Raises
     ------
     TypeError

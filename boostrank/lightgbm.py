@@ -130,7 +130,16 @@ class LGBMRanker(lightgbm.LGBMRanker):
         super().__init__(objective=objective, metric=metric, **kwargs)
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters of the ranker, or of its objective as ``objective__name=value``."""
+        """Set parameters of the ranker, or of its objective as ``objective__name=value``.
+
+        Parameters
+        ----------
+        **params
+
+        Returns
+        -------
+        self
+        """
         trained = self._objective
         super().set_params(**rankers.set_objective(self, params))
         self._objective = trained  # LightGBM takes the new one for it
@@ -202,6 +211,10 @@ class LGBMRanker(lightgbm.LGBMRanker):
             The objective, which `Preferences` must accept, learns from these pairs alone.
         **kwargs
             Other arguments of `lightgbm.LGBMRanker.fit`: `feature_name`, `categorical_feature`, ...
+
+        Returns
+        -------
+        self
 
         Raises
         ------

@@ -50,6 +50,10 @@ def check_name(name: Any) -> str:
 def objective_names() -> tuple[str, ...]:
     """Names of all objectives.
 
+    Returns
+    -------
+    tuple of str
+
     Examples
     --------
     >>> import boostrank
@@ -69,6 +73,10 @@ def objective(name: str, /, **params: Any) -> Objective:
         data, by boostrank's rankers and commands.
     **params
         Parameters of its class.
+
+    Returns
+    -------
+    Objective
 
     Raises
     ------

@@ -114,7 +114,16 @@ class XGBRanker(xgboost.XGBRanker):
         self.objective = objective
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters of the ranker, or of its objective as ``objective__name=value``."""
+        """Set parameters of the ranker, or of its objective as ``objective__name=value``.
+
+        Parameters
+        ----------
+        **params
+
+        Returns
+        -------
+        self
+        """
         super().set_params(**rankers.set_objective(self, params))
         return self
 
@@ -218,6 +227,10 @@ class XGBRanker(xgboost.XGBRanker):
         pairs : array_like (n_pairs, 2), (n_pairs, 3) or (n_pairs, 4), or data frame, optional
             Rows (winner, loser[, weight[, margin]]): which of two rows of `X`, from 0, is better.
             The objective, which `Preferences` must accept, learns from these pairs alone.
+
+        Returns
+        -------
+        self
 
         Raises
         ------

@@ -476,6 +476,10 @@ def score(
         As in `fit`; with `qid`, rows may come in any order. Weights per query are in the order in
         which queries first appear.
 
+    Returns
+    -------
+    float
+
     Raises
     ------
     ValueError

@@ -87,7 +87,6 @@ def divided_fit(sigma: float, offset: float, weight: int, losses: bool) -> Fit:
     for k in range(len(fits[-1][0])):
         products[:, 2 + 2 * k] = -1 - k if k < STEP else 2 + 2 * (k - STEP)
         products[:, 3 + 2 * k] = 2 + 2 * k, 1
-    products[:, 0] = 0
     return Fit(
         SPREADS,
         np.stack([rates[:STEP] for rates, _ in fits]),
