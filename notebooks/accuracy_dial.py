@@ -22,13 +22,11 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 from boostrank.objectives.validation import Floats
-from ranking_sets import BASE, FRESH, ROUNDS, SETS, SHARED, curve, folds
+from ranking_sets import BASE, FRESH, ROUNDS, SETS, SHARED, folds, tested, trained
 
 import boostrank
 from boostrank import plot
 from boostrank.lab.cli.parsing import with_preset
-from boostrank.lab.rivals import TRAINERS
-from boostrank.lab.settings import Settings
 
 OUT = Path("out/dial")
 ROWS: dict[str, tuple[str, Any]] = {
@@ -89,21 +87,16 @@ def run(name: str, row: str, trees: Trees, seed: int) -> None:
     if path.exists():
         return
     host, objective = ROWS[row]
-    if not isinstance(objective, str):
-        objective = objective.replace(seed=seed)
-    settings = Settings(
-        rounds=ROUNDS, learning_rate=trees.rate, seed=seed, params={host: trees.of(host)}
-    )
+    settings = {"learning_rate": trees.rate, "params": {host: trees.of(host)}}
     best, whole, chosen, seconds = [], [], [], 0.0
     for fold in folds(name, seed):
         begin = time.process_time()
-        model, _ = TRAINERS[host].train(objective, fold.train, settings)
+        model = trained(host, objective, fold.train, seed, **settings)
         seconds += time.process_time() - begin
-        chosen.append(getattr(model, "choice", None))
-        place = np.nanmean(curve(model, fold.validation), axis=1).argmax()
-        tested = curve(model, fold.test)
-        best.append(tested[place])
-        whole.append(tested[-1])
+        chosen.append(model.choice)
+        place, values = tested(model, fold)
+        best.append(values[place])
+        whole.append(values[-1])
     figures = np.stack([np.concatenate(best), np.concatenate(whole)])
     signals = [choice.objective.signal if choice else "" for choice in chosen]
     path.parent.mkdir(parents=True, exist_ok=True)

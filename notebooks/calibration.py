@@ -15,13 +15,11 @@ import numpy as np
 from accuracy_dial import Trees
 from boostrank.objectives.validation import Floats
 from matplotlib import pyplot as plt
-from ranking_sets import folds, ndcg
+from ranking_sets import folds, ndcg, trained
 
 import boostrank
 from boostrank import plot
 from boostrank.calibration import Platt
-from boostrank.lab.rivals import TRAINERS
-from boostrank.lab.settings import Settings
 from boostrank.metrics.probabilities import probabilities
 
 TOP = {"ohsumed": 2.0, "mq2008": 2.0, "yandex": 4.0}
@@ -40,14 +38,13 @@ def run(name: str, host: str, seed: int) -> dict[str, list[tuple[Floats, ...]]]:
     top = TOP[name]
     objectives = {
         "blend, Platt": boostrank.Blend(signal="low", perturb=None),
-        "calibrated": boostrank.Calibrated(top=top, seed=seed),
+        "calibrated": boostrank.Calibrated(top=top),
     }
+    trees = {host: Trees(0.05, regularized=True).of(host)}
     found: dict[str, list[tuple[Floats, ...]]] = {}
     for fold in folds(name, seed):
         for row, objective in objectives.items():
-            own = {host: Trees(0.05, regularized=True).of(host)}
-            settings = Settings(rounds=300, learning_rate=0.05, seed=seed, params=own)
-            model, _ = TRAINERS[host].train(objective, fold.train, settings)
+            model = trained(host, objective, fold.train, seed, rounds=300, params=trees)
             held, test = fold.validation, fold.test
             on_held = {rounds: model.predict(held.X, rounds) for rounds in (100, 200, 300)}
             means = {rounds: np.nanmean(ndcg(s, held)) for rounds, s in on_held.items()}

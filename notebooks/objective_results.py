@@ -21,12 +21,11 @@ import sys
 import warnings
 
 import numpy as np
-from ranking_sets import ROUNDS, SHARED, curve, folds
+from ranking_sets import ROUNDS, curve, folds, trained
 
 import boostrank
 from boostrank.datasets import make_ranking
 from boostrank.lab.models import HOSTS
-from boostrank.lab.settings import Settings
 from boostrank.registry import make_objective
 
 SETS = ("synthetic1", "mq2008", "ohsumed")
@@ -43,13 +42,15 @@ def splits(name):
     return [tuple(part.shuffle_within_queries(1) for part in data.split(2, seed=3))]
 
 
-def trained(objective, train, valid, rate, seed):
-    """Return NDCG@10 of every validation query after every tenth tree."""
-    if not isinstance(objective, str):
-        objective = objective.replace(seed=seed)
-    settings = Settings(rounds=ROUNDS, learning_rate=rate, seed=seed, params=SHARED)
-    model, _ = HOSTS["lightgbm"].train(objective, train, settings)
-    return curve(model, valid)
+def validated(objective, parts, rate, seed):
+    """Return NDCG@10 of the validation queries of all parts after every tenth tree."""
+    return np.concatenate(
+        [
+            curve(trained("lightgbm", objective, train, seed, learning_rate=rate), valid)
+            for train, valid in parts
+        ],
+        axis=1,
+    )
 
 
 def main():
@@ -67,11 +68,9 @@ def main():
         baseline = None
         ours = {name: make_objective(name, {}, ROUNDS) for name in given.objectives}
         for name, objective in (BUILTINS | ours).items():
-            of_parts = [
-                [trained(objective, *part, given.rate, seed) for part in parts]
-                for seed in given.seeds
-            ]
-            of_seeds = np.array([np.concatenate(figures, axis=1) for figures in of_parts])
+            of_seeds = np.array(
+                [validated(objective, parts, given.rate, seed) for seed in given.seeds]
+            )
             of_seeds = of_seeds[:, :, ~np.isnan(of_seeds).any(axis=(0, 1))]
             figures = of_seeds.mean(axis=0)
             both = np.array([figures[np.argmax(figures.mean(axis=1))], figures[-1]])

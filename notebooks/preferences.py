@@ -16,12 +16,12 @@ from dataclasses import replace
 import catboost
 import numpy as np
 from boostrank.objectives.validation import Floats, Integers
-from ranking_sets import SHARED, curve, folds, half_width
+from ranking_sets import SHARED, folds, half_width, tested, trained
 
 from boostrank import LambdaRank, Preferences
-from boostrank.datasets import RankingData
+from boostrank.datasets import Fold, RankingData
 from boostrank.lab.model import Model
-from boostrank.lab.rivals import TRAINERS, CatBoostModel
+from boostrank.lab.rivals import CatBoostModel
 from boostrank.lab.settings import Settings
 
 SETS = ("ohsumed", "mq2008")
@@ -53,12 +53,12 @@ def pairs_of(data: RankingData, kept: float, wrong: float, seed: int) -> Integer
     return pairs
 
 
-def trained(host: str, loss: str, data: RankingData, pairs: Integers, seed: int) -> Model:
+def on_pairs(host: str, loss: str, data: RankingData, pairs: Integers, seed: int) -> Model:
     """Train on pairs; no learner sees the grades."""
-    settings = Settings(rounds=ROUNDS, learning_rate=0.05, seed=seed, params=SHARED)
     if host != "catboost":
         unlabelled = replace(data, y=np.zeros(len(data.y)))
-        return TRAINERS[host].train(Preferences(loss, pairs), unlabelled, settings)[0]
+        return trained(host, Preferences(loss, pairs), unlabelled, seed, rounds=ROUNDS)
+    settings = Settings(rounds=ROUNDS, seed=seed, params=SHARED)
     pool = catboost.Pool(
         data.X, group_id=np.repeat(np.arange(len(data.group)), data.group), pairs=pairs
     )
@@ -66,24 +66,21 @@ def trained(host: str, loss: str, data: RankingData, pairs: Integers, seed: int)
     return CatBoostModel(catboost.CatBoost(params).fit(pool), settings.threads)
 
 
-def best(model: Model, validation: RankingData, test: RankingData) -> Floats:
+def best(model: Model, fold: Fold) -> Floats:
     """Return NDCG@10 of the test queries after the round that is best on the validation part."""
-    # Marks beyond the last tree repeat its value: the first of them counts.
-    at = np.argmax(np.nanmean(curve(model, validation), axis=1))
-    return np.asarray(curve(model, test)[at])
+    place, values = tested(model, fold)
+    return np.asarray(values[place])
 
 
 def models(name: str, seed: int) -> Iterator[tuple[str, str, Floats]]:
     """Train all rows on the five folds; yield the kind of pairs, the row and its test NDCG@10."""
     for fold in folds(name, seed):
-        settings = Settings(rounds=ROUNDS, learning_rate=0.05, seed=seed, params=SHARED)
-        of_grades, _ = TRAINERS["lightgbm"].train(LambdaRank(), fold.train, settings)
-        yield "", GRADES, best(of_grades, fold.validation, fold.test)
+        of_grades = trained("lightgbm", LambdaRank(), fold.train, seed, rounds=ROUNDS)
+        yield "", GRADES, best(of_grades, fold)
         for kind, (kept, wrong) in KINDS.items():
             pairs = pairs_of(fold.train, kept, wrong, seed)
             for row, (host, loss) in ROWS.items():
-                model = trained(host, loss, fold.train, pairs, seed)
-                yield kind, row, best(model, fold.validation, fold.test)
+                yield kind, row, best(on_pairs(host, loss, fold.train, pairs, seed), fold)
 
 
 def main() -> None:

@@ -30,10 +30,11 @@ Delays, prices and the like become grades 0 to 4 at their quantiles .5, .75, .9 
 import os
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats
 from scipy.stats import t
 
@@ -47,6 +48,8 @@ from boostrank.datasets import (
     make_ranking,
 )
 from boostrank.lab.model import Model
+from boostrank.lab.rivals import TRAINERS
+from boostrank.lab.settings import Settings
 
 #: Every row of a table has so many trees, and is looked at after every tenth.
 ROUNDS, STEP = 300, 10
@@ -132,6 +135,23 @@ def folds(name: str, seed: int) -> list[Fold]:
     ]
 
 
+def trained(
+    host: str, objective: Objective | str, data: RankingData, seed: int, **settings: Any
+) -> Model:
+    """Train on a host; `settings` take precedence over `ROUNDS` and `SHARED`."""
+    if isinstance(objective, Objective):
+        objective = objective.replace(seed=seed)
+    budget = Settings(**{"rounds": ROUNDS, "seed": seed, "params": SHARED, **settings})
+    return TRAINERS[host].train(objective, data, budget)[0]
+
+
+def tested(model: Model, fold: Fold) -> tuple[int, Floats]:
+    """Return the place of the best round on the validation part, and the `curve` of the test."""
+    # Marks beyond the last tree repeat its value: the first of them counts.
+    place = int(np.nanmean(curve(model, fold.validation), axis=1).argmax())
+    return place, curve(model, fold.test)
+
+
 def curve(model: Model, part: RankingData) -> Floats:
     """Return NDCG@10 (marks, queries) after every tenth tree."""
     marks = range(STEP, ROUNDS + 1, STEP)
@@ -176,12 +196,12 @@ def flights(n_train: int, seed: int) -> Fold:
     """Return flights, with `n_train` queries drawn from the training days."""
     table = _flights()
     days = np.random.default_rng(seed).permutation(365)
-    fold = []
-    for part in (days[:219], days[219:292], days[292:]):
-        rows = table[table["day"].isin(part)]
-        fold.append(_ranking(rows.drop(columns="day")))
-    drawn = np.random.default_rng(seed).permutation(len(fold[0].group))[:n_train]
-    return Fold(fold[0].select(np.sort(drawn)), *fold[1:])
+    train, *others = (
+        _ranking(table[table["day"].isin(part)].drop(columns="day"))
+        for part in np.split(days, [219, 292])
+    )
+    drawn = np.random.default_rng(seed).permutation(len(train.group))[:n_train]
+    return Fold(train.select(np.sort(drawn)), *others)
 
 
 @cache

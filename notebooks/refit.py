@@ -10,33 +10,22 @@ import warnings
 
 import numpy as np
 from accuracy_dial import REAL, ROWS
-from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats
-from ranking_sets import BASE, ROUNDS, SHARED, curve, folds, ndcg
+from ranking_sets import BASE, ROUNDS, folds, ndcg, tested, trained
 
 from boostrank.datasets import Fold, RankingData
 from boostrank.hosts.stopping import in_proportion
-from boostrank.lab.rivals import TRAINERS
-from boostrank.lab.settings import Settings
 
 
 def gains(row: str, fold: Fold, seed: int) -> Floats:
     """Return the gain of every test query."""
     host, objective = ROWS[row]
-    if isinstance(objective, Objective):
-        objective = objective.replace(seed=seed)
-
-    def train(data: RankingData, rounds: int) -> object:
-        settings = Settings(rounds=rounds, learning_rate=0.05, seed=seed, params=SHARED)
-        return TRAINERS[host].train(objective, data, settings)[0]
-
-    stopped = train(fold.train, ROUNDS)
-    of_valid = np.nanmean(curve(stopped, fold.validation), axis=1)
-    place = of_valid.argmax()
-    best = (place + 1) * ROUNDS // len(of_valid)
+    place, values = tested(trained(host, objective, fold.train, seed), fold)
     both = RankingData.concat([fold.train, fold.validation])
-    whole = train(both, in_proportion(best, len(fold.train.y), len(both.y)))
-    return ndcg(whole.predict(fold.test.X), fold.test) - curve(stopped, fold.test)[place]
+    best = (place + 1) * ROUNDS // len(values)
+    rounds = in_proportion(best, len(fold.train.y), len(both.y))
+    whole = trained(host, objective, both, seed, rounds=rounds)
+    return ndcg(whole.predict(fold.test.X), fold.test) - values[place]
 
 
 def main() -> None:
