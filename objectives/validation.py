@@ -224,13 +224,13 @@ def check_share(name: str, value: Any) -> float:
     return number
 
 
-def check_count(name: str, value: Any) -> int:
-    """Return a parameter that must be a whole number of at least 1."""
+def check_count(name: str, value: Any, least: int = 1) -> int:
+    """Return a parameter that must be a whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{name} must be a whole number of at least 1, got {value!r}")
+        raise TypeError(f"{name} must be a whole number of at least {least}, got {value!r}")
     count = int(value)
-    if count < 1:
-        raise ValueError(f"{name} must be at least 1, got {value!r}")
+    if count < least:
+        raise ValueError(f"{name} must be at least {least}, got {value!r}")
     if count > MAX_COUNT:
         raise ValueError(f"{name} must be at most 2^53, got a larger number")
     return count

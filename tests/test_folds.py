@@ -48,8 +48,8 @@ def test_a_forward_fold_with_validation_keeps_every_gap(gap):
     [
         ({"seed": 1, "forward": True}, ValueError, "keeps the queries in their order: leave seed"),
         ({"gap": 1}, ValueError, "pass forward=True too"),
-        ({"gap": -1, "forward": True}, ValueError, "gap must not be negative"),
-        ({"gap": 1.0, "forward": True}, TypeError, "gap must be a whole number of queries"),
+        ({"gap": -1, "forward": True}, ValueError, "gap must be at least 0, got -1"),
+        ({"gap": 1.0, "forward": True}, TypeError, "gap must be a whole number of at least 0"),
         ({"gap": 2, "forward": True}, ValueError, "12 queries in 6 parts are 2 each: use fewer"),
         ({"forward": 1}, TypeError, "forward must be True or False"),
     ],

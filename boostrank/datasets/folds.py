@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from numbers import Integral
 from typing import Any, Literal, NamedTuple, TypeVar, overload
 
 import numpy as np
@@ -202,20 +201,20 @@ def group_folds(
         raise ValueError(
             f"n_folds must be from {least} to the number of queries, {n_queries}, got {n_folds}"
         )
-    n_left_out = _check_gap(gap)
+    gap = check_count("gap", gap, 0)
     if check_flag("forward", forward):
         if seed is not None:
             raise ValueError("forward=True keeps the queries in their order: leave seed out")
         size = n_queries // (n_folds + 1 + validation)
-        if size <= n_left_out:
+        if size <= gap:
             raise ValueError(
                 f"forward folds need parts of more than gap={gap} queries, but {n_queries} queries "
                 f"in {n_folds + 1 + validation} parts are {size} each: use fewer folds or a "
                 "smaller gap"
             )
         ends = range(n_queries - (n_folds + validation) * size, n_queries + 1, size)
-        folds = forward_in_time(ends, n_left_out, validation=validation)
-    elif n_left_out:
+        folds = forward_in_time(ends, gap, validation=validation)
+    elif gap:
         raise ValueError("gap leaves out queries before those that test: pass forward=True too")
     else:
         order = np.arange(n_queries)
@@ -227,11 +226,3 @@ def group_folds(
         tuple(np.flatnonzero(np.isin(query, part)) for part in fold) for fold in folds
     ]
     return rows
-
-
-def _check_gap(gap: Any) -> int:
-    if isinstance(gap, bool) or not isinstance(gap, Integral):
-        raise TypeError(f"gap must be a whole number of queries, got {gap!r}")
-    if gap < 0:
-        raise ValueError(f"gap must not be negative, got {gap!r}")
-    return int(gap)
