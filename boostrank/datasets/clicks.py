@@ -350,12 +350,11 @@ def propensities_from_rankers(
     _check_linked(item, at, clicks_of_item > 0, n)
     p = np.ones(n)
     for _ in range(10_000):  # each step raises the likelihood
-        good = clicks_of_item / np.bincount(item, shown * p[at])
-        new = clicks_at / np.bincount(at, shown * good[item], n)
-        new /= new[0]
-        done = np.abs(new - p).max() < 1e-10
-        p = new
-        if done:
+        before = p
+        good = clicks_of_item / np.bincount(item, shown * before[at])
+        p = clicks_at / np.bincount(at, shown * good[item], n)
+        p /= p[0]
+        if np.abs(p - before).max() < 1e-10:
             break
     return np.asarray(p)
 

@@ -48,7 +48,8 @@ def _read_sizes(path: Path, n_docs: int, data_path: Path) -> list[int]:
 def _read_file(path: Path, first_qid: int) -> SvmlightFile:
     """Read one file into sparse features, labels and query ids, all checked."""
     check_companions(path)
-    X, y, lines = read_svmlight(path, labelled=True)
+    file = read_svmlight(path, labelled=True)
+    y, qid, lines = file.y, file.qid, file.lines
     bad = ~((y >= 0) & (y <= MAX_GRADE))  # NaN too
     if bad.any():
         row = int(np.argmax(bad))
@@ -57,7 +58,7 @@ def _read_file(path: Path, first_qid: int) -> SvmlightFile:
             "numbers, such as returns and prices, come as CSV, parquet or a data frame",
             row=row,
         )
-    if not lines.qid:
+    if not len(qid):
         sizes = _sizes_next_to(path, len(y))
         if sizes is None:
             raise ValueError(
@@ -65,21 +66,19 @@ def _read_file(path: Path, first_qid: int) -> SvmlightFile:
                 f"{without_compression(path).name}.query next to the file to give the sizes of its "
                 "queries"
             )
-        return SvmlightFile(
-            X, y, np.repeat(np.arange(first_qid, first_qid + len(sizes)), sizes), lines
-        )
+        ids = np.arange(first_qid, first_qid + len(sizes))
+        return file._replace(qid=np.repeat(ids, sizes))
     if lines.without_qid:
         raise ValueError(
             f"{path}, line {lines.without_qid}: no qid, though other lines of the file have one"
         )
-    qid = np.array(lines.qid, dtype=np.int64)
     _, back = query_starts(qid)
     if back is not None:
         raise lines.error(
             f"query {qid[back]} comes back after another query; sort the file by query", row=back
         )
     check_sizes_next_to(path, qid)
-    return SvmlightFile(X, y, qid, lines)
+    return file
 
 
 def check_sizes_next_to(path: Path, qid: Any) -> None:
@@ -308,14 +307,13 @@ def load_letor_features(
     """
     matrices = []
     for path in map(Path, paths):
-        X, y, lines = read_svmlight(path, labelled=False)
-        file = SvmlightFile(X, y, np.zeros(len(y), np.int64), lines)
+        file = read_svmlight(path, labelled=False)
         if file.first < first:
             raise file.error(
                 0, "is there, but the model was trained on features numbered from 1; renumber them"
             )
         _check_last(file, first, width, "model")
-        matrices.append(X)
+        matrices.append(file.X)
     return _dense(matrices, first, width, absent)
 
 

@@ -140,7 +140,7 @@ class SvmlightFile(NamedTuple):
 
     X: Any  # CSR matrix
     y: Floats
-    qid: Integers
+    qid: Integers  # empty if no line has one
     lines: Lines
 
     @property
@@ -155,12 +155,16 @@ class SvmlightFile(NamedTuple):
 
     def error(self, feature: int, what: str) -> ValueError:
         """Return the error that names the first line with a feature."""
-        row = np.searchsorted(self.X.indptr, np.argmax(self.X.indices == feature), side="right")
-        return self.lines.error(f"feature {feature} {what}", row=int(row) - 1)
+        return self.error_at(np.argmax(self.X.indices == feature), f"feature {feature} {what}")
+
+    def error_at(self, cell: Any, what: str) -> ValueError:
+        """Return the error that names the line of one of the values."""
+        row = np.searchsorted(self.X.indptr, cell, side="right")
+        return self.lines.error(what, row=int(row) - 1)
 
 
-def read_svmlight(path: Path, *, labelled: bool) -> tuple[Any, Floats, Lines]:
-    """Read one file into sparse features and labels; features and their values are checked."""
+def read_svmlight(path: Path, *, labelled: bool) -> SvmlightFile:
+    """Read one file; features and their values are checked."""
     reader = load("sklearn.datasets", "reading LETOR files needs scikit-learn", "scikit-learn")
     lines = Lines(path, labelled=labelled)
     with reading(path, lambda: lines.number):
@@ -176,12 +180,10 @@ def read_svmlight(path: Path, *, labelled: bool) -> tuple[Any, Floats, Lines]:
         raise ValueError(
             f"{path}, line {lines.without_label}: no label, though other lines of the file have one"
         )
-    bad = np.isinf(X.data)
-    if bad.any():
-        row = int(np.searchsorted(X.indptr, np.argmax(bad), side="right")) - 1
-        raise lines.error(
-            f"the value of feature {X.indices[np.argmax(bad)]} must be finite, "
-            f"got {X.data[np.argmax(bad)]}",
-            row=row,
-        )
-    return X, y, lines
+    file = SvmlightFile(X, y, np.array(lines.qid, dtype=np.int64), lines)
+    infinite = np.isinf(X.data)
+    if infinite.any():
+        cell = np.argmax(infinite)
+        what = f"the value of feature {X.indices[cell]} must be finite, got {X.data[cell]}"
+        raise file.error_at(cell, what)
+    return file
