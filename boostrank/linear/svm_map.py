@@ -123,7 +123,7 @@ def _solve(K: Floats, b: Floats, alpha: Floats, v: Floats, gap: float) -> None:
             total += alpha[t]
         if bound + total * v[up] <= gap:
             return
-        down, most = -1, 0.0
+        down, most, move = -1, 0.0, 0.0
         for t in range(n):
             slope = v[up] - v[t]
             if alpha[t] > 0.0 and slope > 0.0:
@@ -131,15 +131,13 @@ def _solve(K: Floats, b: Floats, alpha: Floats, v: Floats, gap: float) -> None:
                 step = min(slope / bend, alpha[t])
                 gain = step * (slope - 0.5 * step * bend)
                 if gain > most:
-                    down, most = t, gain
+                    down, most, move = t, gain, step
         if down < 0:  # only rounding is left
             return
-        bend = max(K[up, up] + K[down, down] - 2.0 * K[up, down], 1e-300)
-        step = min((v[up] - v[down]) / bend, alpha[down])
-        alpha[down] = max(alpha[down] - step, 0.0)
-        alpha[up] += step
+        alpha[down] = max(alpha[down] - move, 0.0)
+        alpha[up] += move
         for t in range(n):
-            v[t] -= step * (K[t, up] - K[t, down])
+            v[t] -= move * (K[t, up] - K[t, down])
 
 
 class _Queries:

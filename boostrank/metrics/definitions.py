@@ -110,15 +110,9 @@ def _discordant(scores: Floats, boundaries: Integers) -> Floats:
 class PairCounts(NamedTuple):
     """Numbers of pairs of documents in each query; float64 arrays (n_queries,)."""
 
-    discordant: Floats  # of different label and score, the larger label with the smaller score
+    agreeing: Floats  # the larger label has the larger score, less those where it has the smaller
     graded: Floats  # of different label
     scored: Floats  # of different score
-    both: Floats  # of different label and score
-
-    @property
-    def concordant(self) -> Floats:
-        """Of different label and score, the larger label with the larger score."""
-        return self.both - self.discordant
 
 
 class Ranking:
@@ -245,13 +239,9 @@ class Ranking:
         all_pairs = self.sizes * (self.sizes - 1.0) / 2.0
         n_labels = self._tied_pairs(labels)
         n_scores = self._tied_pairs(self.scores[_best_first(self.scores, self.boundaries)])
-        n_both = self._tied_pairs(labels, scores)
-        return PairCounts(
-            _discordant(scores, self.boundaries),
-            all_pairs - n_labels,
-            all_pairs - n_scores,
-            all_pairs - n_labels - n_scores + n_both,
-        )
+        both = all_pairs - n_labels - n_scores + self._tied_pairs(labels, scores)
+        agreeing = both - 2.0 * _discordant(scores, self.boundaries)
+        return PairCounts(agreeing, all_pairs - n_labels, all_pairs - n_scores)
 
     def _tied_pairs(self, *columns: Floats) -> Floats:
         """Count the pairs inside runs of neighbours with the same values, per query."""
@@ -371,15 +361,14 @@ def _spearman(ranking: Ranking, k: None) -> Floats:
 
 def _kendall(ranking: Ranking, k: None) -> Floats:
     """Kendall's tau-b: pairs in the order of their labels minus those in the opposite order."""
-    pairs = ranking.pairs
-    size = np.sqrt(pairs.graded * pairs.scored)
-    return ratio(pairs.concordant - pairs.discordant, size)
+    agreeing, graded, scored = ranking.pairs
+    return ratio(agreeing, np.sqrt(graded * scored))
 
 
 def _auc(ranking: Ranking, k: None) -> Floats:
     """Share of pairs of different labels in the right order; equal scores count half."""
-    pairs = ranking.pairs
-    return ratio(pairs.concordant + 0.5 * (pairs.graded - pairs.both), pairs.graded)
+    agreeing, graded, _ = ranking.pairs
+    return ratio(0.5 * (graded + agreeing), graded)
 
 
 @dataclass(frozen=True)
