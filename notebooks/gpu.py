@@ -23,11 +23,12 @@ import time
 import warnings
 from collections.abc import Callable
 from importlib import import_module
-from statistics import median
+from itertools import product
 from typing import Any
 
 import numpy as np
 import xgboost
+from boostrank.objectives.validation import Floats
 
 import boostrank
 from boostrank.datasets.synthetic import GRADE_SHARES
@@ -67,7 +68,7 @@ def make_matrix(docs: int, length: int, cupy: Any) -> xgboost.QuantileDMatrix:
 def gradient_copy(n: int, cupy: Any) -> float:
     """Return the seconds in which a gradient and a Hessian reach the GPU; NaN without CuPy."""
     if cupy is None:
-        return float("nan")
+        return np.nan
     arrays = np.zeros(n, np.float32), np.zeros(n, np.float32)
     times = []
     for _ in range(5):
@@ -76,7 +77,7 @@ def gradient_copy(n: int, cupy: Any) -> float:
             cupy.asarray(array)
         cupy.cuda.Device().synchronize()
         times.append(time.perf_counter() - begin)
-    return median(times)
+    return float(np.median(times))
 
 
 def rounds_of(
@@ -85,11 +86,11 @@ def rounds_of(
     params: dict[str, Any],
     pairs: int,
     wait: Callable[[], Any],
-) -> tuple[list[list[float]], list[float]]:
-    """Return the seconds of ours (prediction, objective, whole round) and of the built-in."""
+) -> Floats:
+    """Return seconds (4, pairs): of our predictions, objective and round, and of the built-in's."""
     ours = xgboost.Booster({**params, "objective": "rank:pairwise"}, [matrix])
     theirs = xgboost.Booster({**params, "objective": "rank:ndcg"}, [matrix])
-    parts, whole = [], []
+    times = []
     for number in range(WARM_UP + pairs):
         wait()
         begin = time.perf_counter()
@@ -102,10 +103,9 @@ def rounds_of(
         end = time.perf_counter()
         theirs.update(matrix, number)
         wait()
-        if number >= WARM_UP:
-            parts.append([predicted - begin, computed - predicted, end - begin])
-            whole.append(time.perf_counter() - end)
-    return parts, whole
+        times.append([predicted - begin, computed - predicted, end - begin])
+        times[-1].append(time.perf_counter() - end)
+    return np.transpose(times[WARM_UP:])
 
 
 def main() -> None:
@@ -132,23 +132,21 @@ def main() -> None:
         "| predictions, s | objective, s | gradients, s |"
     )
     print("|" + "---|" * 10)
-    for docs in map(int, args.docs.split(",")):
-        for length in map(int, args.lengths.split(",")):
-            matrix = make_matrix(docs, length, cupy)
-            copy = gradient_copy(matrix.num_row(), cupy)
-            for name, objective in OBJECTIVES.items():
-                parts, theirs = rounds_of(objective, matrix, params, args.pairs, wait)
-                predicted, computed, ours = (median(column) for column in zip(*parts, strict=True))
-                ratio = median(part[2] / other for part, other in zip(parts, theirs, strict=True))
-                share = median(
-                    (part[0] + part[1] + np.nan_to_num(copy)) / part[2] for part in parts
-                )
-                copied = "" if np.isnan(copy) else f"{copy:.4f}"
-                print(
-                    f"| {docs:,} | {length} | `{name}` | {ours:.4f} | {median(theirs):.4f} "
-                    f"| {ratio:.2f} | {share:.0%} | {predicted:.4f} | {computed:.4f} | {copied} |",
-                    flush=True,
-                )
+    numbers = (map(int, each.split(",")) for each in (args.docs, args.lengths))
+    for docs, length in product(*numbers):
+        matrix = make_matrix(docs, length, cupy)
+        copy = gradient_copy(matrix.num_row(), cupy)
+        copied = "" if np.isnan(copy) else f"{copy:.4f}"
+        for name, objective in OBJECTIVES.items():
+            seconds = rounds_of(objective, matrix, params, args.pairs, wait)
+            predicted, computed, ours, theirs = np.median(seconds, axis=1)
+            ratio = np.median(seconds[2] / seconds[3])
+            share = np.median((seconds[0] + seconds[1] + np.nan_to_num(copy)) / seconds[2])
+            print(
+                f"| {docs:,} | {length} | `{name}` | {ours:.4f} | {theirs:.4f} | {ratio:.2f} "
+                f"| {share:.0%} | {predicted:.4f} | {computed:.4f} | {copied} |",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":
