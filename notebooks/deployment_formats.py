@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from importlib import import_module
 from pathlib import Path
 
 import lightgbm
@@ -27,9 +28,8 @@ from boostrank.datasets import make_ranking
 
 DATA = make_ranking(100, 20, n_features=8, seed=1)
 X = DATA.X.astype(np.float32).astype(float)  # ONNX and XGBoost compute in float32
+NAMES = [f"f{i}" for i in range(X.shape[1])]
 DIRECTORY = Path(tempfile.mkdtemp())
-
-
 CLICKS = (DATA.y > 1).astype(float)
 PLACE = np.tile(np.arange(1, 21), 100)  # where each document was shown
 MARGIN = np.digitize(X[:, 0], [0.0, 0.5, 0.8])
@@ -62,6 +62,11 @@ def xgboost_model(objective, labels=DATA.y):
     params |= {} if objective is None else {"base_score": 0}
     matrix = xgboost.DMatrix(X, labels, group=DATA.group)
     return xgboost.train(params, matrix, 30, obj=objective)
+
+
+def host_of(model):
+    """Return the name of the host, which is that of its module."""
+    return type(model).__module__.partition(".")[0]
 
 
 def host(model, X):
@@ -109,31 +114,28 @@ def the_file(model):
 
 
 def treelite_model(model):
-    """Return treelite's model."""
+    """Return treelite's model, and the type of numbers that it takes."""
     import treelite
 
-    if isinstance(model, lightgbm.Booster):
-        return treelite.frontend.from_lightgbm(model)
-    return treelite.frontend.from_xgboost(model)
+    made = getattr(treelite.frontend, f"from_{host_of(model)}")(model)
+    return made, "float64" if "64" in made.input_type else "float32"
 
 
 def treelite_predict(model):
     """Predict with treelite."""
     import treelite
 
-    made = treelite_model(model)
-    return treelite.gtil.predict(made, X.astype(np.float64 if "64" in made.input_type else "f4"))
+    made, kind = treelite_model(model)
+    return treelite.gtil.predict(made, X.astype(kind))
 
 
 def tl2cgen_predict(model):
     """Compile to C and predict with the result."""
     import tl2cgen
 
-    made, path = treelite_model(model), DIRECTORY / "compiled.so"
-    tl2cgen.export_lib(made, toolchain="gcc", libpath=str(path), params={})
-    kind = "float64" if "64" in made.input_type else "float32"
-    predictor = tl2cgen.Predictor(str(path))
-    return predictor.predict(tl2cgen.DMatrix(X.astype(kind), dtype=kind))
+    (made, kind), path = treelite_model(model), str(DIRECTORY / "compiled.so")
+    tl2cgen.export_lib(made, toolchain="gcc", libpath=path, params={})
+    return tl2cgen.Predictor(path).predict(tl2cgen.DMatrix(X.astype(kind), dtype=kind))
 
 
 def lleaves_predict(model):
@@ -152,10 +154,7 @@ def onnx_predict(model):
     from onnxmltools.convert.common.data_types import FloatTensorType
 
     types = [("input", FloatTensorType([None, X.shape[1]]))]
-    if isinstance(model, lightgbm.Booster):
-        made = onnxmltools.convert_lightgbm(model, initial_types=types, zipmap=False)
-    else:
-        made = onnxmltools.convert_xgboost(model, initial_types=types)
+    made = getattr(onnxmltools, f"convert_{host_of(model)}")(model, initial_types=types)
     session = onnxruntime.InferenceSession(made.SerializeToString())
     return session.run(None, {"input": X.astype(np.float32)})[0]
 
@@ -174,32 +173,26 @@ def ranker_of(model, package=None):
 
 def mlflow_predict(model, ranker=False):
     """Save and load a model, or boostrank's ranker that has it, with MLflow."""
-    import mlflow.lightgbm
-    import mlflow.xgboost
-
-    import boostrank.lightgbm
-    import boostrank.xgboost
-
-    path, more = tempfile.mkdtemp(dir=DIRECTORY), {"pip_requirements": []}
-    if isinstance(model, lightgbm.Booster):
-        flavour, package, raw = mlflow.lightgbm, boostrank.lightgbm, {"raw_score": True}
-        if ranker:
-            ours = ["boostrank.lightgbm.LGBMRanker", "boostrank.objectives.blend.Blend"]
-            more["skops_trusted_types"] = ours
-    else:
-        flavour, package, raw = mlflow.xgboost, boostrank.xgboost, {"output_margin": True}
-    flavour.save_model(ranker_of(model, package) if ranker else model, path, **more)
-    loaded = flavour.load_model(path)
-    return loaded.predict(X, **raw) if ranker else host(loaded, X)
+    name, path, more = host_of(model), tempfile.mkdtemp(dir=DIRECTORY), {"pip_requirements": []}
+    flavour = import_module(f"mlflow.{name}")
+    if not ranker:
+        flavour.save_model(model, path, **more)
+        return host(flavour.load_model(path), X)
+    if name == "lightgbm":
+        ours = ["boostrank.lightgbm.LGBMRanker", "boostrank.objectives.blend.Blend"]
+        more["skops_trusted_types"] = ours
+    flavour.save_model(ranker_of(model, import_module(f"boostrank.{name}")), path, **more)
+    raw = "raw_score" if name == "lightgbm" else "output_margin"
+    return flavour.load_model(path).predict(X, **{raw: True})
 
 
-def pmml_predict(path, names):
+def pmml_predict(path):
     """Predict with the PMML file, in Java."""
     import pandas as pd
     from jpmml_evaluator import make_evaluator
 
     evaluator = make_evaluator(str(path)).verify()
-    return evaluator.evaluateAll(pd.DataFrame(X, columns=names)).iloc[:, 0].to_numpy(float)
+    return evaluator.evaluateAll(pd.DataFrame(X, columns=NAMES)).iloc[:, 0].to_numpy(float)
 
 
 def nyoka_predict(model):
@@ -207,10 +200,10 @@ def nyoka_predict(model):
     from nyoka import lgb_to_pmml, xgboost_to_pmml
     from sklearn.pipeline import Pipeline
 
-    names, path = [f"f{i}" for i in range(X.shape[1])], DIRECTORY / "nyoka.pmml"
+    path = DIRECTORY / "nyoka.pmml"
     write = lgb_to_pmml if isinstance(model, lightgbm.Booster) else xgboost_to_pmml
-    write(Pipeline([("model", ranker_of(model))]), names, "y", str(path))
-    return pmml_predict(path, names)
+    write(Pipeline([("model", ranker_of(model))]), NAMES, "y", str(path))
+    return pmml_predict(path)
 
 
 def sklearn2pmml_predict(model):
@@ -220,10 +213,9 @@ def sklearn2pmml_predict(model):
 
     path = DIRECTORY / "sklearn.pmml"
     pipeline = PMMLPipeline([("model", ranker_of(model))])
-    pipeline.active_fields = np.array([f"f{i}" for i in range(X.shape[1])])
-    pipeline.target_fields = np.array(["y"])
+    pipeline.active_fields, pipeline.target_fields = np.array(NAMES), np.array(["y"])
     sklearn2pmml(pipeline, str(path))
-    return pmml_predict(path, pipeline.active_fields)
+    return pmml_predict(path)
 
 
 def shap_sums(model):

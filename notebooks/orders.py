@@ -9,6 +9,7 @@ and 100 rounds and the seconds per round.
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import lightgbm
@@ -41,11 +42,11 @@ def main() -> None:
     grown = {"eta": 0.1, "max_leaves": 31, "max_depth": 0, "grow_policy": "lossguide", "nthread": 1}
     grown |= {"base_score": 0, "disable_default_eval_metric": 1}
 
-    def by_lightgbm(objective: Any) -> Any:
+    def by_lightgbm(objective: Any) -> Learner:
         model = lightgbm.train(params | {"objective": objective}, dataset, ROUNDS[-1])
         return lambda rounds: model.predict(X_valid, num_iteration=rounds)
 
-    def by_xgboost(objective: Any, **extra: Any) -> Any:
+    def by_xgboost(objective: Any, **extra: Any) -> Learner:
         named = {"objective": objective if isinstance(objective, str) else "rank:pairwise", **extra}
         own = None if isinstance(objective, str) else objective
         model = xgboost.train(grown | named, matrix, ROUNDS[-1], obj=own)
@@ -53,19 +54,14 @@ def main() -> None:
 
     one_pair = {"lambdarank_pair_method": "mean", "lambdarank_num_pair_per_sample": 1}
     learners: dict[str, Callable[[], Learner]] = {
-        "lightgbm regression": lambda: by_lightgbm("regression"),
-        "xgboost reg:squarederror": lambda: by_xgboost("reg:squarederror"),
-        "xgboost rank:pairwise, one pair": lambda: by_xgboost("rank:pairwise", **one_pair),
-        "xgboost rank:pairwise": lambda: by_xgboost("rank:pairwise"),
+        "lightgbm regression": partial(by_lightgbm, "regression"),
+        "xgboost reg:squarederror": partial(by_xgboost, "reg:squarederror"),
+        "xgboost rank:pairwise, one pair": partial(by_xgboost, "rank:pairwise", **one_pair),
+        "xgboost rank:pairwise": partial(by_xgboost, "rank:pairwise"),
     }
-    for objective in (
-        boostrank.Spearman(),
-        boostrank.ListMLE(),
-        boostrank.Pearson(),
-        boostrank.QueryRMSE(),
-    ):
-        learners[f"{objective.name}@lightgbm"] = lambda own=objective: by_lightgbm(own)
-        learners[f"{objective.name}@xgboost"] = lambda own=objective: by_xgboost(own)
+    for name in ("spearman", "listmle", "pearson", "query-rmse"):
+        learners[f"{name}@lightgbm"] = partial(by_lightgbm, boostrank.objective(name))
+        learners[f"{name}@xgboost"] = partial(by_xgboost, boostrank.objective(name))
     for name, train in learners.items():
         begin = time.perf_counter()
         scores = train()
