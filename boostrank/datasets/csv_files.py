@@ -92,15 +92,14 @@ def _check_rows(path: Path) -> list[str]:
         raise ValueError(
             f"{path}: two columns are named {repeated[0]!r}; rename or remove one of them"
         )
-    n_rows = 0
+    line = 0
     for line, row in rows:
-        n_rows += 1
         if len(row) != len(header):
             raise ValueError(
                 f"{path}, line {line}: {len(row)} fields, but the header has {len(header)}; "
                 f"{_cure(header, row)}"
             )
-    if n_rows == 0:
+    if line == 0:
         raise ValueError(f"{path} holds no documents: no row follows the header")
     return header
 

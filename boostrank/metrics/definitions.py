@@ -21,7 +21,6 @@ from boostrank.objectives.validation import (
     NUMBERS,
     Floats,
     Integers,
-    differ,
     nearest,
 )
 
@@ -206,11 +205,6 @@ class Ranking:
         """Whether every order of a query has a DCG of 0."""
         none: npt.NDArray[np.bool_] = self.total(self.ideal_gains * self.discount) == 0.0
         return none
-
-    @cached_property
-    def equal_labels(self) -> npt.NDArray[np.bool_]:
-        """Whether a query has nothing to rank: all its labels are the same."""
-        return ~differ(self.grades, self.boundaries)
 
     def centred(self, values: Floats) -> Floats:
         """Values minus their query's mean, in units of their range; exactly 0 if all are equal."""

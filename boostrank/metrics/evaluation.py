@@ -32,6 +32,7 @@ from boostrank.objectives.validation import (
     check_positive,
     check_scores,
     check_weight,
+    differ,
     narrowest,
 )
 
@@ -41,7 +42,7 @@ def _per_query(ranking: Ranking, name: MetricName) -> Floats:
     metric = METRICS[name.metric]
     values = metric.function(ranking, name.k)
     if metric.compares_orders:
-        values[ranking.equal_labels] = np.nan
+        values[~differ(ranking.grades, ranking.boundaries)] = np.nan
         return values
     no_relevant = 0.0 if name.minus else ranking.rules.no_relevant
     if metric.normalised or (np.isnan(no_relevant) and metric.of_documents is None):
