@@ -8,17 +8,15 @@ Rounds and C are chosen on each fold's validation part. Takes a quarter of a min
 """
 
 import csv
-import os
-from pathlib import Path
 
 import numpy as np
 from boostrank.objectives.validation import Floats
+from ranking_sets import DATA
 
 from boostrank import evaluate
 from boostrank.datasets import Fold, RankingData, letor_folds, load_letor_parts
 from boostrank.linear import SVMMAP, AdaRank
 
-DATA = Path(os.environ.get("BOOSTRANK_DATA", "../shared/data"))
 C = 10.0 ** np.arange(-2, 4)
 # NDCG@10 and MAP on LETOR 3.0 are from Chapelle and Wu, table 2; for LETOR 2.0 there are files.
 LETOR3 = {"AdaRank.MAP": (0.443, 0.449), "AdaRank.NDCG": (0.450, 0.450), "SVMMAP": (0.432, 0.445)}

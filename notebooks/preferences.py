@@ -93,12 +93,12 @@ def main() -> None:
     for name in given.sets:
         found: dict[tuple[str, str], list[Floats]] = {}
         for seed in given.seeds:
-            of_seed: dict[tuple[str, str], list[Floats]] = {}
             for kind, row, values in models(name, seed):
-                of_seed.setdefault((kind, row), []).append(values)
-            for key, parts in of_seed.items():
-                found.setdefault(key, []).append(np.concatenate(parts))
-        means = {key: np.mean(seeds, axis=0) for key, seeds in found.items()}
+                found.setdefault((kind, row), []).append(values)
+        means = {
+            key: np.concatenate(folds_of_seeds).reshape(len(given.seeds), -1).mean(axis=0)
+            for key, folds_of_seeds in found.items()
+        }
         print(f"\n{name}: NDCG@10, and what the row has more than {RIVAL}", flush=True)
         print(f"| {GRADES} | {np.nanmean(means['', GRADES]):.4f} |")
         for row in ROWS:

@@ -51,6 +51,7 @@ from boostrank.lab.model import Model
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import Settings
 
+DATA = Path(os.environ.get("BOOSTRANK_DATA", "../shared/data"))
 #: Every row of a table has so many trees, and is looked at after every tenth.
 ROUNDS, STEP = 300, 10
 #: What rows are compared with.
@@ -171,7 +172,6 @@ def half_width(less: Floats) -> Floats:
 
 
 def _folds(name: str, seed: int) -> list[Fold]:
-    root = Path(os.environ.get("BOOSTRANK_DATA", "../shared/data"))
     if name.startswith("synthetic"):
         noise, _, queries = name.removeprefix("synthetic").partition("x")
         data = make_ranking(int(queries), 20, n_features=20, noise=float(noise), seed=seed)
@@ -186,9 +186,9 @@ def _folds(name: str, seed: int) -> list[Fold]:
         data = dealt[name](seed) if name in dealt else _from_table(TABLES[name], seed)
         return list(letor_folds(data.split(5, seed=seed)))[:1]
     if name in FILES:
-        parts = load_letor([root / name / file for file in FILES[name]]).split(5, seed=seed)
+        parts = load_letor([DATA / name / file for file in FILES[name]]).split(5, seed=seed)
     else:
-        parts = load_letor_parts([root / name / f"S{n}.txt.gz" for n in range(1, 6)])
+        parts = load_letor_parts([DATA / name / f"S{n}.txt.gz" for n in range(1, 6)])
     return list(letor_folds(parts))
 
 
