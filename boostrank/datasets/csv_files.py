@@ -5,7 +5,8 @@ import io
 import itertools
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -87,11 +88,7 @@ def _check_rows(path: Path) -> list[str]:
             f"{path}: its fields are separated by {other!r}; save it with commas between fields, "
             "and with points in numbers"
         )
-    repeated = [name for name in header if name and header.count(name) > 1]
-    if repeated:
-        raise ValueError(
-            f"{path}: two columns are named {repeated[0]!r}; rename or remove one of them"
-        )
+    check_different(f"{path}: ", filter(None, header))
     line = 0
     for line, row in rows:
         if len(row) != len(header):
@@ -102,6 +99,13 @@ def _check_rows(path: Path) -> list[str]:
     if line == 0:
         raise ValueError(f"{path} holds no documents: no row follows the header")
     return header
+
+
+def check_different(where: str, names: Iterable[str]) -> None:
+    """Refuse two columns of one name."""
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise ValueError(f"{where}two columns are named {name!r}; rename or remove one of them")
 
 
 def _cure(header: list[str], row: list[str]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.datasets.csv_files import line_of_row
+from boostrank.datasets.csv_files import check_different, line_of_row
 from boostrank.datasets.files import without_compression
 from boostrank.datasets.ids import is_missing
 from boostrank.objectives.validation import Floats
@@ -49,12 +49,7 @@ class Table:
         self.frame = frame.reset_index(kept) if kept else frame
         self.path = path
         self.names = list(self.frame.columns)
-        texts = [str(name) for name in self.names]
-        if len(set(texts)) < len(texts):
-            twice = next(name for name in texts if texts.count(name) > 1)
-            raise ValueError(
-                f"{self.where()}two columns are named {twice!r}; rename or remove one of them"
-            )
+        check_different(self.where(), map(str, self.names))
 
     def __len__(self) -> int:
         return len(self.frame)

@@ -288,8 +288,7 @@ def judge(run: Run, qrels: Qrels) -> Judged:
     found = [grades.pop(key, 0.0) for key in keys]
     single, scores = np.finfo(np.float32), check_scores(run.scores)
     scores = np.clip(scores, single.min, single.max).astype(np.float32).astype(np.float64)
-    qid = np.array([key[0] for key in (*keys, *grades)])
-    doc_id = np.array([key[1] for key in (*keys, *grades)])
+    qid, doc_id = np.array([*keys, *grades]).T
     retrieved = np.arange(len(qid)) < len(keys)
     scores = np.append(scores, np.full(len(grades), -np.finfo(np.float64).max))
     labels = np.maximum([*found, *grades.values()], 0.0)
