@@ -17,7 +17,6 @@ import sys
 import tempfile
 import warnings
 from importlib import import_module
-from pathlib import Path
 
 import lightgbm
 import numpy as np
@@ -29,7 +28,6 @@ from boostrank.datasets import make_ranking
 DATA = make_ranking(100, 20, n_features=8, seed=1)
 X = DATA.X.astype(np.float32).astype(float)  # ONNX and XGBoost compute in float32
 NAMES = [f"f{i}" for i in range(X.shape[1])]
-DIRECTORY = Path(tempfile.mkdtemp())
 CLICKS = (DATA.y > 1).astype(float)
 PLACE = np.tile(np.arange(1, 21), 100)  # where each document was shown
 MARGIN = np.digitize(X[:, 0], [0.0, 0.5, 0.8])
@@ -77,8 +75,8 @@ def host(model, X):
 
 
 def file_of(model):
-    """Save a model and return the path."""
-    path = DIRECTORY / ("lightgbm.txt" if isinstance(model, lightgbm.Booster) else "xgboost.json")
+    """Save a model and return the path, in the folder that all functions write to."""
+    path = "lightgbm.txt" if isinstance(model, lightgbm.Booster) else "xgboost.json"
     model.save_model(path)
     return path
 
@@ -99,18 +97,17 @@ def renamed(model):
 def the_file(model):
     """Load the host's own file, in a process that cannot import boostrank."""
     path = file_of(model)
-    np.save(DIRECTORY / "X.npy", X)
+    np.save("X.npy", X)
     load = {
-        ".txt": "import lightgbm as h; p = h.Booster(model_file=path).predict(X, raw_score=True)",
-        ".json": "import xgboost as h; p = h.Booster(model_file=path).predict(h.DMatrix(X))",
-    }[path.suffix]
+        "lightgbm": f"h.Booster(model_file={path!r}).predict(X, raw_score=True)",
+        "xgboost": f"h.Booster(model_file={path!r}).predict(h.DMatrix(X))",
+    }[host_of(model)]
     code = (
         "import sys; sys.modules['boostrank'] = None; import numpy as np; "
-        f"path = {str(path)!r}; X = np.load({str(DIRECTORY / 'X.npy')!r}); {load}; "
-        f"np.save({str(DIRECTORY / 'p.npy')!r}, p)"
+        f"X = np.load('X.npy'); import {host_of(model)} as h; np.save('p.npy', {load})"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-    return np.load(DIRECTORY / "p.npy")
+    return np.load("p.npy")
 
 
 def treelite_model(model):
@@ -133,16 +130,17 @@ def tl2cgen_predict(model):
     """Compile to C and predict with the result."""
     import tl2cgen
 
-    (made, kind), path = treelite_model(model), str(DIRECTORY / "compiled.so")
-    tl2cgen.export_lib(made, toolchain="gcc", libpath=path, params={})
-    return tl2cgen.Predictor(path).predict(tl2cgen.DMatrix(X.astype(kind), dtype=kind))
+    made, kind = treelite_model(model)
+    tl2cgen.export_lib(made, toolchain="gcc", libpath="compiled.so", params={})
+    predictor = tl2cgen.Predictor("./compiled.so")
+    return predictor.predict(tl2cgen.DMatrix(X.astype(kind), dtype=kind))
 
 
 def lleaves_predict(model):
     """Compile with lleaves and predict."""
     import lleaves
 
-    compiled = lleaves.Model(model_file=str(file_of(model)))
+    compiled = lleaves.Model(model_file=file_of(model))
     compiled.compile()
     return compiled.predict(X)
 
@@ -173,7 +171,7 @@ def ranker_of(model, package=None):
 
 def mlflow_predict(model, ranker=False):
     """Save and load a model, or boostrank's ranker that has it, with MLflow."""
-    name, path, more = host_of(model), tempfile.mkdtemp(dir=DIRECTORY), {"pip_requirements": []}
+    name, path, more = host_of(model), tempfile.mkdtemp(dir="."), {"pip_requirements": []}
     flavour = import_module(f"mlflow.{name}")
     if not ranker:
         flavour.save_model(model, path, **more)
@@ -191,7 +189,7 @@ def pmml_predict(path):
     import pandas as pd
     from jpmml_evaluator import make_evaluator
 
-    evaluator = make_evaluator(str(path)).verify()
+    evaluator = make_evaluator(path).verify()
     return evaluator.evaluateAll(pd.DataFrame(X, columns=NAMES)).iloc[:, 0].to_numpy(float)
 
 
@@ -200,10 +198,9 @@ def nyoka_predict(model):
     from nyoka import lgb_to_pmml, xgboost_to_pmml
     from sklearn.pipeline import Pipeline
 
-    path = DIRECTORY / "nyoka.pmml"
     write = lgb_to_pmml if isinstance(model, lightgbm.Booster) else xgboost_to_pmml
-    write(Pipeline([("model", ranker_of(model))]), NAMES, "y", str(path))
-    return pmml_predict(path)
+    write(Pipeline([("model", ranker_of(model))]), NAMES, "y", "nyoka.pmml")
+    return pmml_predict("nyoka.pmml")
 
 
 def sklearn2pmml_predict(model):
@@ -211,11 +208,10 @@ def sklearn2pmml_predict(model):
     from sklearn2pmml import sklearn2pmml
     from sklearn2pmml.pipeline import PMMLPipeline
 
-    path = DIRECTORY / "sklearn.pmml"
     pipeline = PMMLPipeline([("model", ranker_of(model))])
     pipeline.active_fields, pipeline.target_fields = np.array(NAMES), np.array(["y"])
-    sklearn2pmml(pipeline, str(path))
-    return pmml_predict(path)
+    sklearn2pmml(pipeline, "sklearn.pmml")
+    return pmml_predict("sklearn.pmml")
 
 
 def shap_sums(model):
@@ -254,7 +250,7 @@ WAYS = {
 def main():
     """Print a line for each way and model."""
     warnings.simplefilter("ignore")
-    os.chdir(DIRECTORY)
+    os.chdir(tempfile.mkdtemp())
     models = {"lightgbm lambdarank": lightgbm_model("lambdarank")}
     models |= {f"lightgbm {name}": lightgbm_model(*each) for name, each in OURS.items()}
     models["xgboost rank:pairwise"] = xgboost_model(None)
