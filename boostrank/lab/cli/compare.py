@@ -49,77 +49,56 @@ def compare(
     ] = None,
     objective: Annotated[
         list[str] | None,
-        typer.Option(
+        options.of_learners(
             "--objective",
             "-o",
             help="Only these (and regression and the hosts' own): sdcg,gbrank or "
             "sdcg:k=10,alpha=2. May be repeated.",
             autocompletion=options.completion(objective_names),
-            rich_help_panel=options.LEARNERS,
         ),
     ] = None,
     hosts: options.Hosts = None,
     baseline: Annotated[
         str | None,
-        typer.Option(
+        options.of_learners(
             help="The row to test against: a built-in such as xgboost:rank:ndcg, or "
             "objective@host. By default the first host's first built-in, lightgbm:lambdarank; "
-            "regression where the labels fit no built-in.",
-            rich_help_panel=options.LEARNERS,
+            "regression where the labels fit no built-in."
         ),
     ] = None,
     preset: Annotated[
         str | None,
-        typer.Option(
+        options.of_learners(
             help="regularized: tree parameters of boostrank.presets for every row.",
             autocompletion=options.completion(lambda: parsing.PRESETS),
-            rich_help_panel=options.LEARNERS,
         ),
     ] = None,
     folds: Annotated[
-        str | None,
-        typer.Option(help="Only these folds, comma-separated: 1,2.", rich_help_panel=options.DATA),
+        str | None, options.of_data(help="Only these folds, comma-separated: 1,2.")
     ] = None,
     folds_by: Annotated[
         str | None,
-        typer.Option(
+        options.of_data(
             help="CSV and parquet: the column whose values are the parts that rotate, such as a "
-            "year. By default five parts at random.",
-            rich_help_panel=options.DATA,
+            "year. By default five parts at random."
         ),
     ] = None,
     forward: options.Forward = False,
     gap: options.Gap = 0,
     rounds: options.Rounds = Settings.rounds,
     fixed_rounds: Annotated[
-        bool,
-        typer.Option(
-            "--fixed-rounds",
-            help="Test all trees, not the best round's.",
-            rich_help_panel=options.TREES,
-        ),
+        bool, options.of_trees("--fixed-rounds", help="Test all trees, not the best round's.")
     ] = False,
     learning_rate: options.LearningRate = Settings.learning_rate,
     leaves: Annotated[
         int | None,
-        typer.Option(
-            help=f"Leaves per tree; by default {Settings.leaves}, or the preset's.",
-            rich_help_panel=options.TREES,
-        ),
+        options.of_trees(help=f"Leaves per tree; by default {Settings.leaves}, or the preset's."),
     ] = None,
     min_docs: options.MinDocs = Settings.min_docs,
     threads: options.Threads = Settings.threads,
     seed: options.Seed = Settings.seed,
     params: options.Params = None,
-    metric: Annotated[
-        str | None,
-        typer.Option(
-            help="Metric to choose rounds and to compare: ndcg@k, map, mrr, err@k, precision@k, "
-            "spearman, logloss, ... If several, comma-separated, the others are only reported. By "
-            "default ndcg@10, or spearman for labels that are no grades.",
-            rich_help_panel=options.DATA,
-        ),
-    ] = None,
+    metric: options.Metric = None,
     label: options.Label = Columns.label,
     qid: options.Qid = Columns.qid,
     drop: options.Drop = "",
@@ -128,35 +107,30 @@ def compare(
     gain: options.Gain = None,
     test: Annotated[
         str,
-        typer.Option(
+        options.of_data(
             help=f"The paired test of each row against the baseline: {', '.join(TESTS)}.",
             autocompletion=options.completion(lambda: TESTS),
-            rich_help_panel=options.DATA,
         ),
     ] = Settings.test,
     keep_order: options.KeepOrder = False,
     out: Annotated[
         Path,
-        typer.Option(
-            help="Folder for the report, CSV files, figures and the results to resume from.",
-            rich_help_panel=options.OUTPUT,
+        options.of_output(
+            help="Folder for the report, CSV files, figures and the results to resume from."
         ),
     ] = Path("out/compare"),
     resume: Annotated[
         bool,
-        typer.Option(
+        options.of_output(
             "--resume",
             help="Continue from the results of an earlier run in --out; otherwise replace them.",
-            rich_help_panel=options.OUTPUT,
         ),
     ] = False,
     json_: options.Json = False,
     latex: Annotated[
         bool,
-        typer.Option(
-            "--latex",
-            help="Print the table for LaTeX, with booktabs, and nothing else.",
-            rich_help_panel=options.OUTPUT,
+        options.of_output(
+            "--latex", help="Print the table for LaTeX, with booktabs, and nothing else."
         ),
     ] = False,
 ) -> None:

@@ -8,7 +8,7 @@ import typer
 
 from boostrank.datasets.runs import Run
 from boostrank.datasets.tables import Columns
-from boostrank.lab.cli.options import DATA, Data, DocId, Gain, Json, Label, Qid, completion
+from boostrank.lab.cli.options import Data, DocId, Gain, Json, Label, Qid, completion, of_data
 from boostrank.lab.cli.output import json_number, print_json, say
 from boostrank.lab.cli.parsing import parse_gain, parse_words
 from boostrank.lab.cli.scores import read_qrels, read_scores, with_data
@@ -40,28 +40,23 @@ def evaluate(
     data: Data,
     metrics: Annotated[
         str | None,
-        typer.Option(
+        of_data(
             help="Metrics, comma-separated: dcg@k, ndcg@k, map, map@k, precision@k, recall@k, mrr, "
             "err@k, for any k; rbp@0.8, for any persistence; spearman, kendall, pearson, auc; "
             "logloss, brier, ece. By default ndcg@10,map, or spearman,kendall,pearson for labels "
-            "that are no grades.",
-            rich_help_panel=DATA,
+            "that are no grades."
         ),
     ] = None,
     label: Label = Columns.label,
     qid: Qid = Columns.qid,
     doc_id: DocId = "doc_id",
-    score: Annotated[
-        str,
-        typer.Option(help="CSV and parquet: the column of scores.", rich_help_panel=DATA),
-    ] = "score",
+    score: Annotated[str, of_data(help="CSV and parquet: the column of scores.")] = "score",
     convention: Annotated[
         str | None,
-        typer.Option(
+        of_data(
             help=f"Whose rules the metrics follow: {', '.join(CONVENTIONS)}. By default "
             f"{Settings.convention}, and trec for scores by documents' ids.",
             autocompletion=completion(lambda: CONVENTIONS),
-            rich_help_panel=DATA,
         ),
     ] = None,
     gain: Gain = None,

@@ -83,34 +83,29 @@ def train(
     params: options.Params = None,
     valid: Annotated[
         Path | None,
-        typer.Option(
-            help="File for early stopping: the model keeps the trees of its best round.",
-            rich_help_panel=options.DATA,
+        options.of_data(
+            help="File for early stopping: the model keeps the trees of its best round."
         ),
     ] = None,
     patience: Annotated[
         int | None,
-        typer.Option(
-            help="With --valid: rounds without improvement.",
-            show_default=str(PATIENCE),
-            rich_help_panel=options.TREES,
+        options.of_trees(
+            help="With --valid: rounds without improvement.", show_default=str(PATIENCE)
         ),
     ] = None,
     refit: Annotated[
         bool,
-        typer.Option(
+        options.of_trees(
             "--refit",
             help="With --valid: train again on all files, for the best number of rounds in "
             "proportion to the documents.",
-            rich_help_panel=options.TREES,
         ),
     ] = False,
     metric: Annotated[
         str | None,
-        typer.Option(
+        options.of_data(
             help="With --valid: metric to choose rounds, such as ndcg@k, map or mrr. By default "
-            "ndcg@10, or spearman for labels that are no grades.",
-            rich_help_panel=options.DATA,
+            "ndcg@10, or spearman for labels that are no grades."
         ),
     ] = None,
     gain: options.Gain = None,
