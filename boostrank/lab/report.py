@@ -7,16 +7,17 @@ The page inverts them for readers who prefer a dark one.
 import base64
 import io
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from boostrank.lab.files import write_file
 from boostrank.lab.folds import Folds
-from boostrank.lab.plot.axes import COLOURS, GREY, load_matplotlib
+from boostrank.lab.plot.axes import GREY, load_matplotlib
 from boostrank.lab.plot.comparisons import (
     curve_limits,
     differences,
@@ -25,7 +26,7 @@ from boostrank.lab.plot.comparisons import (
     query_differences,
     row_styles,
 )
-from boostrank.lab.plot.files import draw_rounds, draw_test
+from boostrank.lab.plot.files import draw_rounds, draw_test, drawn
 from boostrank.lab.results import Row, best_first, holm_p_values
 from boostrank.lab.runner import Run
 from boostrank.lab.settings import CUTOFFS, sign_of
@@ -43,14 +44,8 @@ _MOST_AT_CUTOFFS = 5
 _LONG_LABEL = 22
 
 
-class _Figure(NamedTuple):
-    """A picture, and a description of it in words."""
-
-    source: str
-    shows: str
-
-
-_Pictures = Callable[..., _Figure]
+_Picture = tuple[str, str]  # its source, and what it shows in words
+_Draw = Callable[..., AbstractContextManager["Axes"]]
 
 
 def _load_jinja() -> Any:
@@ -102,7 +97,9 @@ def write_report(path: Path, run: Run, command: str) -> None:
         p_in_words=p_in_words,
         share_in_words=share_in_words,
         figures=_figures(ranked, baseline),
-        differences=[(row, _differences(row), _most(row)) for row in ranked if row is not baseline],
+        differences=[
+            (row, _query_by_query(row), _most(row)) for row in ranked if row is not baseline
+        ],
         features=_features(ranked, folds.data.names),
         folds=_splits(folds, [fold.fold for fold in baseline.folds]),
         about=comparison_in_words(run.plan, rows),
@@ -179,144 +176,116 @@ def _splits(folds: Folds, numbers: Sequence[int]) -> list[tuple[int, list[tuple[
     ]
 
 
+@contextmanager
 def _picture(
-    draw: "Callable[[Axes], object]",
+    into: list[_Picture],
     shows: str,
     height: float,
     *,
     labels: int = 0,
     width: float = _WIDTH,
     columns: int = 1,
-) -> _Figure:
-    """Draw into new Axes, with a legend of so many labels in columns below."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
+) -> "Iterator[Axes]":
+    """Yield new Axes to draw into, with a legend of so many labels in columns below."""
     file = io.BytesIO()
     height += 0.2 * -(-labels // columns)
     # Labels are the user's words, not formulas.
-    with rc_context(
-        {"font.size": 10, "axes.titlesize": 10, "legend.fontsize": 9, "text.parse_math": False}
-    ):
-        figure = Figure(figsize=(width, height), layout="constrained")
-        draw(figure.subplots())
+    looks = {"font.size": 10, "axes.titlesize": 10, "legend.fontsize": 9, "text.parse_math": False}
+    kept = {"format": "svg", "transparent": True, "dpi": 200, "metadata": {"Date": None}}
+    with drawn(file, looks, width, height, **kept) as figure:
+        yield figure.subplots()
         if labels:
             figure.legend(loc="outside lower center", ncols=columns, frameon=False)
-        figure.savefig(file, format="svg", transparent=True, dpi=200, metadata={"Date": None})
     content = base64.b64encode(file.getvalue()).decode("ascii")
-    return _Figure(f"data:image/svg+xml;base64,{content}", shows)
+    into.append((f"data:image/svg+xml;base64,{content}", shows))
 
 
-def _figures(ranked: Sequence[Row], baseline: Row) -> list[_Figure]:
+def _figures(ranked: Sequence[Row], baseline: Row) -> list[_Picture]:
     longest = max(len(row.learner.label) for row in ranked)
+    pictures: list[_Picture] = []
     picture = partial(
         _picture,
+        pictures,
         width=_WIDTH + 0.08 * max(0, longest - _LONG_LABEL),
         columns=1 if longest > _LONG_LABEL else 2,
     )
-    return [
-        *_paired(ranked, baseline, picture),
-        *_learning_curves(ranked, picture),
-        *_by_cutoff(ranked, baseline, picture),
-    ]
+    if len(ranked) > 1:
+        _draw_differences(ranked, baseline, picture)
+    _draw_curves(ranked, picture)
+    # Labels that are no grades have no NDCG, and a single query has no interval.
+    if f"ndcg@{CUTOFFS[0]}" in baseline.folds[0].figures and baseline.n_tested > 1:
+        _draw_cutoffs(ranked, baseline, picture)
+    return pictures
 
 
-def _paired(ranked: Sequence[Row], baseline: Row, picture: _Pictures) -> Iterator[_Figure]:
-    """Yield a figure of the differences from the baseline, if there is another row."""
+def _draw_differences(ranked: Sequence[Row], baseline: Row, picture: _Draw) -> None:
     n = len(ranked) - 1
-    if n == 0:
-        return
-
-    def draw(axes: "Axes") -> None:
-        differences(ranked, ax=axes)
-        axes.set_ylim(-0.7, n - 0.3)
-        axes.set_xlabel(f"difference in {baseline.metric.upper()}")
-
-    yield picture(
-        draw,
+    with picture(
         f"{baseline.metric.upper()} minus that of {baseline.learner}, query by query: mean of the "
         "paired differences with its 95 % interval. Zero is the baseline. Filled markers: "
         f"significant in the paired test (p < {SIGNIFICANT:g}).",
         1.1 + 0.24 * n,
-    )
+    ) as axes:
+        differences(ranked, ax=axes)
+        axes.set_ylim(-0.7, n - 0.3)
+        axes.set_xlabel(f"difference in {baseline.metric.upper()}")
 
 
-def _learning_curves(ranked: Sequence[Row], picture: _Pictures) -> Iterator[_Figure]:
-    limits, styles = curve_limits(ranked), row_styles(ranked)
+def _draw_curves(ranked: Sequence[Row], picture: _Draw) -> None:
     metric = ranked[0].metric.upper()
     for host in dict.fromkeys(row.learner.host for row in ranked):
         rows = [row for row in ranked if row.learner.host == host]
-
-        def draw(axes: "Axes", rows: Sequence[Row] = rows) -> None:
-            draw_host_curves(rows, axes, styles)
-            axes.set_ylim(limits)
-            axes.set_ylabel(f"validation {metric}")
-
-        yield picture(
-            draw,
+        with picture(
             f"Learning curves on {host}: {metric} on the validation parts after each round, "
             "mean over the folds. The host's own objectives are grey.",
             3.0,
             labels=len(rows),
-        )
+        ) as axes:
+            draw_host_curves(rows, axes, row_styles(ranked))
+            axes.set_ylim(curve_limits(ranked))
+            axes.set_ylabel(f"validation {metric}")
 
 
-def _by_cutoff(ranked: Sequence[Row], baseline: Row, picture: _Pictures) -> Iterator[_Figure]:
-    """Yield NDCG by cut-off and its paired difference, if there are intervals to draw."""
-    if f"ndcg@{CUTOFFS[0]}" not in baseline.folds[0].figures:  # the labels are no grades
-        return
+def _draw_cutoffs(ranked: Sequence[Row], baseline: Row, picture: _Draw) -> None:
+    """Draw NDCG by cut-off and its paired difference."""
     best = [row for row in ranked if row is not baseline][:_MOST_AT_CUTOFFS]
     at_cutoffs = {
         str(row.learner): {f"ndcg@{k}": row.pooled(f"ndcg@{k}") for k in CUTOFFS}
         for row in (*best, baseline)
     }
-    if np.isfinite(baseline.pooled(baseline.metric)).sum() < 2:  # no interval
-        return
-
-    # Not those of the objectives: the same one may be here on both hosts.
-    colours = dict(zip((str(row.learner) for row in best), COLOURS, strict=False))
-    colours[str(baseline.learner)] = GREY
-
-    def draw(axes: "Axes", of: str | None = None) -> None:
-        metric_by_cutoff(at_cutoffs, baseline=of, ax=axes)
-        for container in axes.containers:
-            for artist in container.get_children():
-                artist.set(color=colours[str(container.get_label())])
-
-    def draw_paired(axes: "Axes") -> None:
-        draw(axes, str(baseline.learner))
-        axes.set_ylabel("difference in NDCG@k")
-
-    yield picture(
-        draw,
+    with picture(
         "NDCG by rank cut-off, mean over all test queries with its 95 % interval: the baseline "
         "and the best of the others.",
         3.0,
         labels=len(at_cutoffs),
-    )
-    if best:
-        yield picture(
-            draw_paired,
-            f"The same minus that of {baseline.learner}, query by query: 95 % intervals of the "
-            "paired differences.",
-            3.0,
-            labels=len(at_cutoffs),
-        )
+    ) as axes:
+        metric_by_cutoff(at_cutoffs, ax=axes)
+        for artist in axes.containers[-1].get_children():  # of the baseline
+            artist.set(color=GREY)
+    if not best:
+        return
+    with picture(
+        f"The same minus that of {baseline.learner}, query by query: 95 % intervals of the "
+        "paired differences.",
+        3.0,
+        labels=len(at_cutoffs),
+    ) as axes:
+        metric_by_cutoff(at_cutoffs, baseline=str(baseline.learner), ax=axes)
+        axes.set_ylabel("difference in NDCG@k")
 
 
-def _differences(row: Row) -> _Figure:
+def _query_by_query(row: Row) -> _Picture:
     assert row.baseline is not None
     # Bars point up where the row is better.
     first, second = (row, row.baseline) if row.sign > 0 else (row.baseline, row)
-
-    def bars(axes: "Axes") -> None:
+    pictures: list[_Picture] = []
+    with _picture(
+        pictures,
+        f"{row.metric.upper()} of each test query, {first.learner} minus {second.learner}, sorted.",
+        2.6,
+    ) as axes:
         query_differences(first.pooled(row.metric), second.pooled(row.metric), ax=axes)
         axes.set_ylabel(f"difference in {row.metric.upper()}")
         for patch in axes.patches:
             patch.set_rasterized(True)  # so that thousands of queries take no more space than ten
-
-    return _picture(
-        bars,
-        f"{row.metric.upper()} of each test query, {first.learner} minus {second.learner}, sorted.",
-        2.6,
-    )
+    return pictures[0]

@@ -73,14 +73,9 @@ class Row:
     p_value: float = field(init=False)
 
     def __post_init__(self) -> None:
-        p_value = 1.0
-        if self.baseline is not None:
-            p_value = paired_p_value(
-                self.pooled(self.metric),
-                self.baseline.pooled(self.metric),
-                seed=self.settings.seed,
-                test=self.settings.test,
-            )
+        theirs, settings = self.baseline or self, self.settings
+        values = self.pooled(self.metric), theirs.pooled(self.metric)
+        p_value = paired_p_value(*values, seed=settings.seed, test=settings.test)
         object.__setattr__(self, "p_value", p_value)
 
     @property
@@ -113,24 +108,19 @@ class Row:
 
     @property
     def difference(self) -> float:
-        """The metric minus the baseline's."""
-        if self.baseline is None:
-            return 0.0
-        return self.mean(self.metric) - self.baseline.mean(self.metric)
+        """Mean of `differences`."""
+        return float(np.nanmean(self.differences))
 
     @property
     def relative_difference(self) -> float:
         """`difference` as a share of the baseline's metric, of either sign; NaN where that is 0."""
-        if self.baseline is None:
-            return 0.0
-        theirs = abs(self.baseline.mean(self.metric))
+        theirs = abs((self.baseline or self).mean(self.metric))
         return self.difference / theirs if theirs else float("nan")
 
     @property
     def differences(self) -> Floats:
         """The metric minus the baseline's, of every test query."""
-        theirs = self if self.baseline is None else self.baseline
-        return self.pooled(self.metric) - theirs.pooled(self.metric)
+        return self.pooled(self.metric) - (self.baseline or self).pooled(self.metric)
 
     @property
     def difference_interval(self) -> tuple[float, float]:

@@ -70,12 +70,10 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
     The k-th smallest of m is multiplied by m + 1 - k, and none is smaller than the one before it.
     """
-    corrected = [1.0] * len(p_values)
-    largest = 0.0
-    for place, i in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        largest = max(largest, min(1.0, (len(p_values) - place) * p_values[i]))
-        corrected[i] = largest
-    return corrected
+    order = np.argsort(p_values, kind="stable")
+    multiplied = np.asarray(p_values)[order] * np.arange(len(order), 0, -1)
+    corrected = np.minimum(np.maximum.accumulate(multiplied), 1.0)
+    return [float(p) for p in corrected[np.argsort(order)]]
 
 
 def half_width(values: Floats) -> float:

@@ -5,6 +5,7 @@ Matplotlib is imported when something is drawn, pyplot only when a figure is mad
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib import import_module
+from itertools import cycle, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -88,19 +89,11 @@ def check_curve(name: str, values: Any) -> Floats:
 
 def line_styles(labels: Iterable[str], grey: Collection[str] = ()) -> dict[str, dict[str, Any]]:
     """Return colour and line style of each label, by its position among labels of its kind."""
-    styles = {}
-    places = [0, 0]
-    for label in labels:
-        is_grey = label in grey
-        place = places[is_grey]
-        places[is_grey] += 1
-        if is_grey:
-            colour, style = GREY, _THEIRS[place % len(_THEIRS)]
-        else:
-            turn, place = divmod(place, len(COLOURS))
-            colour, style = COLOURS[place], _OURS[turn % len(_OURS)]
-        styles[label] = {"color": colour, "linestyle": style}
-    return styles
+    ours, theirs = cycle(product(_OURS, COLOURS)), cycle(product(_THEIRS, (GREY,)))
+    looks = {label: next(theirs if label in grey else ours) for label in labels}
+    return {
+        label: {"color": colour, "linestyle": style} for label, (style, colour) in looks.items()
+    }
 
 
 def check_sequence(name: str, values: Any, kind: type) -> None:

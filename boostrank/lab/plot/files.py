@@ -2,10 +2,10 @@
 
 import io
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from boostrank.lab.bench import Timing
 from boostrank.lab.files import write_file
@@ -19,14 +19,24 @@ if TYPE_CHECKING:
 
 
 @contextmanager
+def drawn(
+    file: IO[bytes], looks: Mapping[str, Any], width: float, height: float, **kept: Any
+) -> "Iterator[Figure]":
+    """Yield a figure to draw into with Matplotlib's settings `looks`, then write it into a file."""
+    matplotlib = load_matplotlib()
+    with matplotlib.rc_context(looks):
+        # Without pyplot a figure draws itself with Agg, whatever backend the process has.
+        figure = matplotlib.figure.Figure((width, height), layout="constrained")
+        yield figure
+        figure.savefig(file, **kept)
+
+
+@contextmanager
 def _figure(path: Path, width: float, height: float) -> "Iterator[Figure]":
     """Yield a figure to draw into, and write it in the format that the file's suffix names."""
-    matplotlib, content = load_matplotlib(), io.BytesIO()
-    with matplotlib.rc_context(ANY_BACKGROUND):
-        # Without pyplot a figure draws itself with Agg, whatever backend the process has.
-        figure = matplotlib.figure.Figure((width, height), dpi=150, layout="constrained")
+    content = io.BytesIO()
+    with drawn(content, ANY_BACKGROUND, width, height, format=path.suffix[1:], dpi=150) as figure:
         yield figure
-        figure.savefig(content, format=path.suffix[1:])
     write_file(path, content.getvalue())
 
 
