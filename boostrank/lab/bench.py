@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from statistics import median
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numba
 import numpy as np
@@ -41,6 +41,7 @@ from boostrank.objectives import (
     RankSVM,
     SmoothNDCG,
 )
+from boostrank.objectives.validation import Floats
 from boostrank.registry import make_objective, objective_names
 
 #: Documents timed, in queries of the given length: a small training set. For lists longer than
@@ -54,22 +55,12 @@ LONGEST_BUILTIN = 10_000
 
 @dataclass(frozen=True)
 class Pair:
-    """One of our objectives and the built-in that it is timed against.
-
-    Attributes
-    ----------
-    objective : Objective
-    host : {"lightgbm", "xgboost"}
-    builtin : str
-        Name of the built-in objective.
-    params : tuple of (str, value)
-        Parameters that make the built-in consider the same pairs; empty for its defaults.
-    label : str
-    """
+    """One of our objectives and the built-in that it is timed against."""
 
     objective: Objective
     host: str
     builtin: str
+    #: Those that make the built-in consider the same pairs; empty for its defaults.
     params: tuple[tuple[str, Any], ...]
     label: str
 
@@ -112,24 +103,16 @@ def pairs(docs: int) -> tuple[Pair, ...]:
 
 @dataclass(frozen=True)
 class Training:
-    """Time of whole boosting rounds.
+    """Time of whole boosting rounds: medians."""
 
-    Attributes
-    ----------
-    docs : int
-        Documents per query.
-    label, host : str
-    ours, builtin : float
-        Seconds per round, medians.
-    ratio : float
-        Our time divided by the built-in's, median of paired rounds.
-    """
-
+    #: Documents per query.
     docs: int
     label: str
     host: str
+    #: Seconds per round, as `builtin`.
     ours: float
     builtin: float
+    #: Our time divided by the built-in's in paired rounds.
     ratio: float
 
 
@@ -154,21 +137,12 @@ class Timing(Training):
 
 @dataclass(frozen=True)
 class HugeCall:
-    """One gradient call, as a host would make it.
-
-    Attributes
-    ----------
-    objective : str
-    n_docs : int
-    seconds : float
-        Time of the whole call.
-    bytes : float
-        Peak memory per document, on top of the host's scores and labels.
-    """
+    """One gradient call, as a host would make it."""
 
     objective: str
     n_docs: int
     seconds: float
+    #: Peak memory per document, on top of the host's scores and labels.
     bytes: float
 
 
@@ -296,28 +270,22 @@ def measure(
         X = rng.normal(size=(total, 1))
         for pair in timed_pairs(n, distinct):
             runs = _paired_runs(pair, X, y, scores, group, repeats, threads)
+            builtin, ours, ours_on_all_cores = runs
             yield Timing(
                 docs=n,
                 label=pair.label,
                 host=pair.host,
-                ours=median(run.ours for run in runs) / total * 1e9,
-                builtin=median(run.builtin for run in runs) / total * 1e9,
-                ratio=median(run.builtin / run.ours for run in runs),
-                speedup=median(run.ours / run.ours_on_all_cores for run in runs),
+                ours=median(ours) / total * 1e9,
+                builtin=median(builtin) / total * 1e9,
+                ratio=median(builtin / ours),
+                speedup=median(ours / ours_on_all_cores),
             )
-
-
-class _Run(NamedTuple):
-    """Seconds for one gradient."""
-
-    builtin: float
-    ours: float
-    ours_on_all_cores: float
 
 
 def _paired_runs(
     pair: Pair, X: Any, y: Any, scores: Any, group: Any, repeats: int, threads: int
-) -> list[_Run]:
+) -> Floats:
+    """Return seconds for one gradient: the built-in's, ours, and ours on all cores."""
     ours: Callable[[], object] = partial(pair.objective, y, scores, None, group)
     with kernel_threads(threads):
         if pair.host:
@@ -333,8 +301,8 @@ def _paired_runs(
                 builtin = _seconds(builtin_round) - _seconds(plain_round)
             own = _seconds(ours)
         with kernel_threads(_ALL_CORES):
-            runs.append(_Run(builtin, own, _seconds(ours)))
-    return runs[1:]  # the first run compiles and does other one-time work
+            runs.append((builtin, own, _seconds(ours)))
+    return np.transpose(runs[1:])  # the first run compiles and does other one-time work
 
 
 def trained_pairs(docs: int) -> tuple[Pair, ...]:
@@ -374,13 +342,9 @@ def measure_training(
             for call in (builtin, ours):
                 call()
             runs = [(_seconds(builtin), _seconds(ours)) for _ in range(rounds)]
+        theirs, own = np.transpose(runs)
         yield Training(
-            docs=docs,
-            label=pair.label,
-            host=pair.host,
-            ours=median(ours for _, ours in runs),
-            builtin=median(builtin for builtin, _ in runs),
-            ratio=median(ours / builtin for builtin, ours in runs),
+            docs, pair.label, pair.host, median(own), median(theirs), median(own / theirs)
         )
 
 

@@ -31,17 +31,11 @@ _OWN: Mapping[str, str] = {
 
 
 class Stopping(NamedTuple):
-    """Early stopping, by `Settings.metric`.
+    """Early stopping, by `Settings.metric`."""
 
-    Attributes
-    ----------
-    data : RankingData
-        Validation data.
-    patience : int
-        Training stops after this many rounds without a better value.
-    """
-
+    #: That of the validation.
     data: RankingData
+    #: Training stops after this many rounds without a better value.
     patience: int
 
 

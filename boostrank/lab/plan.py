@@ -23,29 +23,19 @@ Counted = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What a comparison trains, on what, and how it is measured.
+    """What a comparison trains, on what, and how it is measured."""
 
-    Attributes
-    ----------
-    queue : list of Learner
-        The baseline first.
-    folds : Folds
-    numbers : list of int
-        The folds to run, from 1.
-    settings : Settings
-        With metrics that the labels allow.
-    notes : list of str
-        What was left out, and why: sentences.
-    doubts : list of str
-        Those of the notes that make figures doubtful: queries that the metric does not count, and
-        folds that train on dates after those that they test.
-    """
-
+    #: The baseline first.
     queue: list[Learner]
     folds: Folds
+    #: The folds to run, from 1.
     numbers: list[int]
+    #: With metrics that the labels allow.
     settings: Settings
+    #: What was left out, and why: sentences.
     notes: list[str]
+    #: Those of the notes that make figures doubtful: queries that the metric does not count, and
+    #: folds that train on dates after those that they test.
     doubts: list[str]
 
 
@@ -61,16 +51,9 @@ def make_plan(
 ) -> Plan:
     """Choose learners and metrics for the labels.
 
-    Parameters
-    ----------
-    named : mapping of label to Objective, or None
-        What the user has named; all of it must fit. None: all objectives that fit.
-    folds, numbers, settings
-        As in `Plan`, but `settings` may have metrics that the labels do not allow.
-    hosts, baseline
-        As for `learners` and `baseline_first`.
-    metric_is_chosen : bool
-        Whether the user has named the metric of `settings`.
+    All that the user has `named` must fit; None stands for all objectives that fit. `settings` may
+    have metrics that the labels do not allow, unless the user has named the metric. For `hosts` and
+    `baseline` see `learners` and `baseline_first`.
 
     Raises
     ------

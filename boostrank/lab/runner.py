@@ -71,23 +71,14 @@ def run_fold(
 
 @dataclass
 class Run:
-    """A comparison on its way: what to train, and the results so far.
-
-    Attributes
-    ----------
-    plan : Plan
-    store : ResultStore or None
-        Where results and rows are kept as soon as they are there; None: nowhere.
-    known : dict
-        Results by learner and fold.
-    rows : list of Row
-        The learners that are done, the baseline first.
-    failures : list of Failure
-    """
+    """A comparison on its way: what to train, and the results so far."""
 
     plan: Plan
+    #: Where results and rows are kept as soon as they are there; None: nowhere.
     store: ResultStore | None = None
+    #: Results by learner and fold.
     known: dict[Learner, dict[int, FoldResult]] = field(init=False)
+    #: The learners that are done, the baseline first.
     rows: list[Row] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
 
