@@ -118,7 +118,7 @@ class ResultStore:
         for line in self._lines:
             differing = [name for name, value in key.items() if line["key"].get(name) != value]
             if not differing:
-                return _fold_result(fold, line["result"])
+                return _fold_result(line["result"])
             if not {"host", "objective", "fold"} & set(differing):
                 others.append(differing)
         if others:
@@ -127,10 +127,7 @@ class ResultStore:
 
     def add(self, learner: Learner, result: FoldResult) -> None:
         """Append a result."""
-        line = {
-            "key": self._key(learner, result.fold),
-            "result": _stored({k: v for k, v in vars(result).items() if k != "fold"}),
-        }
+        line = {"key": self._key(learner, result.fold), "result": vars(result)}
         append(self.path, _line(line))
 
     def add_row(self, row: Row | Failure) -> None:
@@ -154,11 +151,13 @@ class ResultStore:
 
 
 def _line(value: dict[str, Any]) -> bytes:
-    return f"{json.dumps(value, allow_nan=False)}\n".encode()
+    return f"{json.dumps(value, default=_plain, allow_nan=False)}\n".encode()
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of NumPy as JSON takes it."""
+    """Return a value of NumPy as JSON takes it: NaN in an array is None."""
+    if isinstance(value, np.ndarray) and value.ndim:
+        return [None if each != each else each for each in value.tolist()]
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     raise TypeError(
@@ -198,17 +197,7 @@ def _files(objective: Objective | str) -> Iterator[Path | None]:
             yield from _files(child)
 
 
-def _stored(value: Any) -> Any:
-    """Return a value as JSON takes it: arrays as lists, NaN as None."""
-    if isinstance(value, dict):
-        return {name: _stored(own) for name, own in value.items()}
-    if isinstance(value, np.ndarray):
-        return [None if each != each else each for each in value.tolist()]
-    return value
-
-
-def _fold_result(fold: int, stored: dict[str, Any]) -> FoldResult:
+def _fold_result(stored: dict[str, Any]) -> FoldResult:
     arrays = {name: np.array(stored[name], np.float64) for name in ("curve", "importance")}
     figures = {name: np.array(values, np.float64) for name, values in stored["figures"].items()}
-    read = {**stored, **arrays, "figures": figures, "qid": np.array(stored["qid"])}
-    return FoldResult(fold=fold, **read)
+    return FoldResult(**stored | arrays | {"figures": figures, "qid": np.array(stored["qid"])})

@@ -1,6 +1,5 @@
 """`boostrank export`: a model file in the format of a search engine."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +10,7 @@ from boostrank.export import WRITERS
 from boostrank.export import export as export_model
 from boostrank.lab.cli.options import completion
 from boostrank.lab.cli.output import say
+from boostrank.lab.cli.parsing import read_json
 from boostrank.lab.files import check_writable, write_file
 
 EXAMPLES = """
@@ -67,12 +67,7 @@ def _read_names(path: Path) -> list[str]:
     if not text.lstrip().startswith(("[", "{")):
         return [line.strip() for line in text.split("\n") if line.strip()]
     expected = 'a JSON list of names or of objects with a "name"'
-    try:
-        read = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ValueError(
-            f"{path}, line {error.lineno}: not JSON ({error.msg}); expected {expected}"
-        ) from error
+    read = read_json(path, text, expected)
     items = read if isinstance(read, list) else [None]
     names = [item.get("name") if isinstance(item, dict) else item for item in items]
     words = [name for name in names if isinstance(name, str)]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from boostrank import presets
+from boostrank.datasets.files import reading
 from boostrank.datasets.tables import Columns
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import Settings
@@ -18,19 +19,13 @@ def read_params(path: Path | None, hosts: Sequence[str]) -> dict[str, dict[str, 
     """Read the hosts' parameters from a JSON file, by host; a single host may be left unnamed."""
     if path is None:
         return {}
-    expected = 'expected {"lightgbm": {"name": value}, "xgboost": {...}}'
-    try:
-        read = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=_once)
-    except json.JSONDecodeError as error:
-        raise ValueError(
-            f"{path}, line {error.lineno}: not JSON ({error.msg}); {expected}"
-        ) from error
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
+    expected = '{"lightgbm": {"name": value}, "xgboost": {...}}'
+    with reading(path):
+        read = read_json(path, path.read_text(encoding="utf-8-sig"), expected)
     if isinstance(read, dict) and len(hosts) == 1 and not set(read) & set(TRAINERS):
         read = {hosts[0]: read}
     if not isinstance(read, dict) or not all(isinstance(own, dict) for own in read.values()):
-        raise ValueError(f"{path}: {expected}, got {json.dumps(read)[:60]}")
+        raise ValueError(f"{path}: expected {expected}, got {json.dumps(read)[:60]}")
     found = {check_choice(f"host in {path}", host, TRAINERS): own for host, own in read.items()}
     if found and hosts and not set(found) & set(hosts):
         raise ValueError(
@@ -38,6 +33,18 @@ def read_params(path: Path | None, hosts: Sequence[str]) -> dict[str, dict[str, 
             f"{', '.join(hosts)}: name the host of the file, or leave the file out"
         )
     return found
+
+
+def read_json(path: Path, text: str, expected: str) -> Any:
+    """Read the text of a JSON file, in which a user has written what is `expected`."""
+    try:
+        return json.loads(text, object_pairs_hook=_once)
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            f"{path}, line {error.lineno}: not JSON ({error.msg}); expected {expected}"
+        ) from error
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
