@@ -283,18 +283,13 @@ def compare(
     for doubt in plan.doubts:
         warn(doubt)
     folder = None if out is None else Path(out)
-    with running(plan, folder, resume=resume) as run:
+    with running(plan, folder, resume=resume, again="resume=True") as run:
         if run.store is not None and run.store.stale:
             warn(run.resumed)
-        try:
-            for learner in plan.queue:
-                done = run.train(learner)
-                if isinstance(done, Failure):
-                    warn(f"{learner} failed: {done.error}")
-        except KeyboardInterrupt as interrupt:
-            if run.saved:
-                interrupt.add_note(f"{run.saved}; resume=True continues from there")
-            raise
+        for learner in plan.queue:
+            done = run.train(learner)
+            if isinstance(done, Failure):
+                warn(f"{learner} failed: {done.error}")
         if folder is not None:
             write_files(folder, run, _COMMAND)
     return Comparison(run)

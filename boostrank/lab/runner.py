@@ -106,17 +106,6 @@ class Run:
         return [fold for fold in self.plan.numbers if fold not in self.known[learner]]
 
     @property
-    def saved(self) -> str:
-        """Say where the results so far are; "" if they are kept nowhere."""
-        if self.store is None:
-            return ""
-        return (
-            f"{self.n_known} of {self.n_results} results are saved in {self.store.path}, and "
-            f"{len(self.rows)} of {len(self.plan.queue)} rows are complete in "
-            f"{self.store.summary}"
-        )
-
-    @property
     def resumed(self) -> str:
         """Say how many results an earlier run has left, and why others are not used."""
         if self.store is None:
@@ -165,13 +154,24 @@ class Run:
 
 
 @contextmanager
-def running(plan: Plan, folder: Path | None, *, resume: bool) -> Iterator[Run]:
+def running(plan: Plan, folder: Path | None, *, resume: bool, again: str) -> Iterator[Run]:
     """Begin a comparison, and keep other runs out of its folder, if there is one for its results.
 
-    With `resume`, the results in the folder are used; otherwise they are replaced.
+    With `resume`, the results in the folder are used; otherwise they are replaced. Ctrl-C says what
+    is in the folder, and that `again` continues from there.
     """
     if folder is None:
         yield Run(plan)
         return
     with only_user(folder):
-        yield Run(plan, ResultStore(folder, plan.folds, plan.settings, machine(), resume=resume))
+        store = ResultStore(folder, plan.folds, plan.settings, machine(), resume=resume)
+        run = Run(plan, store)
+        try:
+            yield run
+        except KeyboardInterrupt as interrupt:
+            interrupt.add_note(
+                f"{run.n_known} of {run.n_results} results are saved in {store.path}, and "
+                f"{len(run.rows)} of {len(plan.queue)} rows are complete in {store.summary}; "
+                f"{again} continues from there"
+            )
+            raise

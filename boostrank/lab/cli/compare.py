@@ -186,21 +186,16 @@ def compare(
     )
     for note in plan.notes:
         output.say(note)
-    run = context.with_resource(running(plan, out, resume=resume))
-    if resume:
-        output.say(run.resumed)
-    try:
-        _train(run, debug=context.find_root().params["debug"])
-    except KeyboardInterrupt as interrupt:
-        interrupt.add_note(f"{run.saved}; the same command with --resume continues from there")
-        raise
-
     trained_on = ",".join(dict.fromkeys(learner.host for learner in plan.queue))
     spelled: dict[str, object] = {"metric": metric or plan.settings.metric}
     if preset is None:
         spelled["leaves"] = settings.leaves
     command = command_line(context, hosts=trained_on, **spelled)
-    written = write_files(out, run, command)
+    with running(plan, out, resume=resume, again="the same command with --resume") as run:
+        if resume:
+            output.say(run.resumed)
+        _train(run, debug=context.find_root().params["debug"])
+        written = write_files(out, run, command)
     if json_:
         print_as_json(run, command)
     elif latex:
