@@ -73,11 +73,7 @@ def given_folds(data: RankingData, folds: Any) -> Folds:
 
     Without validation parts, the rounds are chosen on a fifth of the training queries: the last
     ones if all training queries come before those that test, with the same gap; else every fifth.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `query_positions`; for folds with nothing left to train.
+    Folds with nothing left to train are a ValueError; so is what `query_positions` refuses.
     """
     positions = []
     for number, (train, *validation, test) in enumerate(query_positions(data, folds), start=1):
@@ -150,13 +146,9 @@ def _held_out(number: int, train: Integers, test: Integers) -> tuple[Integers, I
 def query_positions(data: RankingData, folds: Any) -> list[tuple[Integers, ...]]:
     """Return the positions of the queries of each fold.
 
-    Parameters
-    ----------
-    data : RankingData
-    folds : splitter, or sequence of (train, test) or of (train, validation, test)
-        A splitter of scikit-learn splits queries, in the order of the data. Arrays hold positions
-        of queries, or rows of whole queries as `group_folds` returns them: they are rows if one of
-        them is not the position of a query.
+    A splitter of scikit-learn splits queries, in the order of the data. Folds (train, test) or
+    (train, validation, test) hold arrays of positions of queries, or of rows of whole queries as
+    `group_folds` returns them: they are rows if one of them is not the position of a query.
 
     Raises
     ------

@@ -55,15 +55,9 @@ def learners(
 ) -> list[Learner]:
     """List the hosts' own objectives, then every objective on every host that takes ours.
 
-    Parameters
-    ----------
-    objectives : mapping of label to Objective, optional
-        Default None: all objectives with their defaults. Regression is always added.
-    hosts : sequence of str, optional
-        Default None: those of LightGBM and XGBoost that are installed. ``"catboost"`` adds
-        CatBoost's own objectives; it accepts none of ours.
-    rounds : int, default 250
-        For the schedules of objectives created here.
+    The objectives, by label, are all with their defaults if None, with schedules over so many
+    rounds. Regression is always added. The hosts are those of LightGBM and XGBoost that are
+    installed if None. ``"catboost"`` adds CatBoost's own objectives; it accepts none of ours.
     """
     if hosts is None:
         hosts = installed(HOSTS)

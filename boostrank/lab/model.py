@@ -65,17 +65,10 @@ class Model(ABC):
     ) -> tuple[Self, float]:
         """Return the trained model and the seconds of training, without building the data.
 
-        Parameters
-        ----------
-        objective : Objective or str
-            One of ours, or a name from `builtins`.
-        data : RankingData
-        settings : Settings
-            The host's own parameters, by any of its names, take precedence.
-        on_round : callable, optional
-            Called after each round, to show progress.
-        stopping : Stopping, optional
-            Stop when the validation metric no longer improves, and keep the best round's trees.
+        The objective is one of ours, or a name from `builtins`. In the settings, the host's own
+        parameters, by any of its names, take precedence. `on_round` is called after each round, to
+        show progress. With `stopping`, training stops when the validation metric no longer
+        improves, and the model keeps the best round's trees.
         """
         refusal = (
             "" if isinstance(objective, Objective) else cls.refusal(objective, data.y, settings)

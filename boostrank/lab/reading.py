@@ -113,22 +113,10 @@ def read_folds(
 ) -> tuple[Folds, Sequence[int]]:
     """Return the data with its folds, and the numbers of the folds to run.
 
-    Parameters
-    ----------
-    data : paths, RankingData, data frame or None
-        Five files are five parts, all other data is split into five. None: embedded data.
-    named : Columns
-    seed : int
-        Of the split, and of the order of documents if they are shuffled within queries.
-    shuffle : bool
-    folds : optional
-        Numbers of folds, or folds of the user's own, as in `boostrank.compare`.
-    by : str, optional
-        Column of tables whose values are the parts, in ascending order.
-    forward : bool
-        Train only on queries that come before.
-    gap : int
-        With `forward`: queries to leave out before each validation and test part.
+    `data` and `folds` are as in `boostrank.compare`; None is embedded data. The values of the
+    column `by` of tables are the parts, in ascending order. With `forward`, only queries that come
+    before train, and `gap` queries are left out before each validation and test part. The seed is
+    that of the split, and of the order of documents if they are to `shuffle` within queries.
     """
     own = folds is not None and not _are_numbers(folds)
     if by is not None:

@@ -39,28 +39,8 @@ class ResultStore:
     query. Numbers have all their digits. A query that the convention leaves out has empty fields,
     and so has a failed row.
 
-    Parameters
-    ----------
-    folder : Path
-        Created if absent; CSV files of an earlier run in it are replaced.
-    folds : Folds
-        As the learners see them.
-    settings : Settings
-    machine : str
-        The machine's name.
-    resume : bool
-        Whether to use the results in the file. Otherwise they are replaced.
-
-    Attributes
-    ----------
-    path, summary, queries : Path
-    stale : list of list of str
-        For each result that `find` did not use, what has changed since it was written.
-
-    Raises
-    ------
-    OSError
-        If the folder cannot be made, or a file cannot be read or written.
+    The folder is created if absent, and files of an earlier run in it are replaced, but for its
+    results if they are to be used. What cannot be made, read or written is an OSError.
     """
 
     def __init__(
@@ -69,6 +49,7 @@ class ResultStore:
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / "results.jsonl"
         self.summary, self.queries = folder / "summary.csv", folder / "queries.csv"
+        #: For each result that `find` did not use, what has changed since it was written.
         self.stale: list[list[str]] = []
         self.metrics = settings.metrics
         of_query = [*("objective", "host", "fold", "qid"), *self.metrics]

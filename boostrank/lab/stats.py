@@ -22,23 +22,13 @@ _SIGNS_PER_BATCH = 10_000_000
 
 
 def paired_p_value(a: Floats, b: Floats, *, seed: int, test: str = "randomisation") -> float:
-    """Two-sided paired test of the difference.
+    """Return p of a two-sided paired test; 1 if all pairs are equal, or there are fewer than two.
 
-    Parameters
-    ----------
-    a, b : float64 arrays (n_queries,)
-        One value per query; pairs with a NaN are left out.
-    seed : int
-        Seed of the 10,000 resamples; with 13 pairs or fewer all sign changes are counted.
-    test : {"randomisation", "t", "sign"}, default "randomisation"
-        "randomisation": the share of sign changes with a mean difference at least as large. "t":
-        Student's t of the mean difference. "sign": how often one of the two is larger, among the
-        pairs that differ; it does not look at how much.
-
-    Returns
-    -------
-    float
-        The p-value; 1 if all pairs are equal, or there are fewer than two.
+    `a` and `b` have one value per query; pairs with a NaN are left out. The tests are those of
+    `TESTS`. "randomisation": the share of sign changes with a mean difference at least as large,
+    in 10,000 resamples with this seed, or of all sign changes with 13 pairs or fewer. "t":
+    Student's t of the mean difference. "sign": how often one of the two is larger, among the pairs
+    that differ; it does not look at how much.
     """
     stats = load("scipy.stats", "the paired test needs SciPy", "scipy")
     pairs = ~(np.isnan(a) | np.isnan(b))
