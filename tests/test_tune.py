@@ -434,9 +434,8 @@ def test_the_snippet_trains_what_was_tuned(name, host, gain, tmp_path):
     names["dmatrix"] = xgboost.DMatrix(data.X, data.y, group=data.group)
     exec(tuned.snippet, names)
 
-    ours, trees = search_space.split_params(learner, best.params)
-    objective = learner.objective if learner.builtin else learner.objective.replace(**ours)
-    settings = Settings(rounds=best.rounds, gain=gain, params={host: {**more, **trees}})
+    settings = Settings(rounds=best.rounds, gain=gain, params={host: more})
+    objective, settings = search.tried(learner, settings, best.params)
     model, _ = TRAINERS[host].train(objective, data, settings)
     pasted = names["booster"]
     if name == "auto":

@@ -128,8 +128,7 @@ class Model(ABC):
             booster, _ = cls._train(setting, half, own, fewer, None, None)
             return cls(booster, settings.threads).predict(data.X[test])
 
-        rate = params["learning_rate"]
-        budget = {"rounds": settings.rounds, "learning_rate": rate}
+        budget = {"rounds": settings.rounds, "learning_rate": params["learning_rate"]}
         return choose_signal(objective, data.y, data.group, fit, **budget)
 
     @classmethod

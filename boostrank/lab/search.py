@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from boostrank.lab.naming import OF_FOLDS
 from boostrank.lab.plan import counted_queries, queries_left_out
 from boostrank.lab.records import digest, sources
 from boostrank.lab.rivals import TRAINERS
-from boostrank.lab.search_space import Space, learner_space, split_params
+from boostrank.lab.search_space import Space, learner_space
 from boostrank.lab.settings import CHOSEN_BY, Settings, sign_of
 from boostrank.lab.stats import half_width
 from boostrank.messages import load, warn
@@ -129,7 +129,7 @@ class Tuned:
     def snippet(self) -> str:
         """Python code that trains on all of the data with the best trial's parameters."""
         best, host, builtin = self.best, self.learner.host, self.learner.builtin
-        objective, settings = _tried(self.learner, self.settings, best.params)
+        objective, settings = tried(self.learner, self.settings, best.params)
         trained, labels, given = TRAINERS[host].arguments(objective, self.labels, settings)
         name, head = _code(trained), []
         params = {key: repr(value) for key, value in given.items() if key not in SAME_TREES}
@@ -177,16 +177,16 @@ def _code(value: Any) -> str:
     return f"boostrank.{type(value).__name__}({', '.join(changed)})"
 
 
-def _tried(
+def tried(
     learner: Learner, settings: Settings, params: Mapping[str, Any]
 ) -> tuple[Objective | str, Settings]:
     """Return the objective and the settings that a trial trains with."""
-    ours, trees = split_params(learner, params)
-    objective = learner.objective
-    if not isinstance(objective, str):
-        objective = objective.replace(**ours)
-    own = {**settings.params.get(learner.host, {}), **trees}
-    return objective, replace(settings, params={learner.host: own})
+    objective, trees = learner.objective, dict(params)
+    if isinstance(objective, Objective):
+        own = [entry.name for entry in fields(objective) if entry.name in trees]
+        objective = objective.replace(**{name: trees.pop(name) for name in own})
+    trees = {**settings.params.get(learner.host, {}), **trees}
+    return objective, replace(settings, params={learner.host: trees})
 
 
 def one_standard_error(figures: Floats) -> int:
@@ -255,7 +255,7 @@ def cross_validate(
     It is NaN for a query that no fold tests.
     """
     learner, data, marks = job.learner, job.data, job.marks
-    objective, settings = _tried(learner, job.settings, params)
+    objective, settings = tried(learner, job.settings, params)
     result = np.full((len(data.group), len(marks)), np.nan)
 
     def run(fold: tuple[Integers, ...]) -> None:

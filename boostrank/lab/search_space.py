@@ -1,7 +1,7 @@
 """The parameters to tune and their ranges: of objectives, trees and the hosts' own objectives."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from boostrank.lab.learners import Learner
@@ -118,15 +118,3 @@ def learner_space(learner: Learner) -> Space:
     else:
         own = objective_space(learner.objective)
     return {**own, **TREES[learner.host]}
-
-
-def split_params(
-    learner: Learner, params: Mapping[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the objective's parameters and the host's."""
-    made = learner.objective
-    own = set() if isinstance(made, str) else {entry.name for entry in fields(made)}
-    return (
-        {name: value for name, value in params.items() if name in own},
-        {name: value for name, value in params.items() if name not in own},
-    )

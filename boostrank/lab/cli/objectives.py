@@ -52,10 +52,9 @@ def _print_list() -> None:
 
 
 def _print_details(name: str) -> None:
-    console = make_console()
-    contract = make_objective(name, {}, rounds=1).contract
-    print_note(console, f"{name}: boostrank.{REGISTRY[name].__name__}")
-    print_note(console, _summary(name))
+    console, described = make_console(), _as_json(name)
+    print_note(console, f"{name}: boostrank.{described['class']}")
+    print_note(console, described["summary"])
     documented = _documented(Objective) | _documented(REGISTRY[name])
     for heading, host in (("Parameters", False), ("For the host's training", True)):
         params = {
@@ -70,8 +69,7 @@ def _print_details(name: str) -> None:
             text = f"{param}: {value}. {documented.get(param, '')}".strip()
             print_note(console, text, indent=2, hanging=4)
     console.print("\nContract")
-    claims = asdict(contract) | {"cost": str(contract.cost)}
-    for claim, value in claims.items():
+    for claim, value in described["contract"].items():
         if value != "":
             print_note(console, f"{claim.replace('_', ' ')}: {value}", indent=2, hanging=4)
 
