@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -114,7 +114,7 @@ def bench(
     rows: list[Any] = []
     with progress:
         for row in measured:
-            append(path, as_csv([[getattr(row, name) for name in names]]))
+            append(path, as_csv([astuple(row)]))
             rows.append(row)
             progress.advance(progress.task_ids[0])
     headings = sorted(names, key=lambda name: name not in ("label", "objective"))  # names first
