@@ -70,11 +70,8 @@ class Model(ABC):
         show progress. With `stopping`, training stops when the validation metric no longer
         improves, and the model keeps the best round's trees.
         """
-        refusal = (
-            "" if isinstance(objective, Objective) else cls.refusal(objective, data.y, settings)
-        )
-        if refusal:
-            raise ValueError(f"{cls.host} cannot train {objective}: it takes {refusal}")
+        if isinstance(objective, str) and (why := cls.refusal(objective, data.y, settings)):
+            raise ValueError(f"{cls.host} cannot train {objective}: it takes {why}")
         for labelled in (data,) if stopping is None else (data, stopping.data):
             check_kept(labelled.y, labelled.group)
         objective, y, params = cls.arguments(objective, data.y, settings)

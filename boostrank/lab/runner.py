@@ -51,11 +51,9 @@ def run_fold(
         return float(np.nanmean(values[settings.metric]))
 
     curve = np.array([chosen_metric(scores) for scores in model.staged(fold.validation.X)])
-    best_round = (
-        len(curve)
-        if settings.fixed_rounds
-        else int(np.argmax(sign_of(settings.metric) * curve)) + 1
-    )
+    best_round = len(curve)
+    if not settings.fixed_rounds:
+        best_round = int(np.argmax(sign_of(settings.metric) * curve)) + 1
     test = fold.test
     return FoldResult(
         fold=number,

@@ -57,6 +57,8 @@ def comparison_in_words(plan: Plan, rows: Sequence[Row]) -> dict[str, str]:
         )
     )
     folds = ", ".join(str(fold.fold) for fold in rows[0].folds)
+    by = f"rounds chosen by validation {settings.metric.upper()}"
+    rounds = "all rounds" if settings.fixed_rounds else by
     chosen = "; ".join(row.chosen for row in rows if row.chosen)
     seconds = sum(settings.rounds * fold.seconds_per_round for row in rows for fold in row.folds)
     time = f"{seconds:.1f} s" if seconds < 100 else f"{seconds / 60:.1f} min"
@@ -64,12 +66,7 @@ def comparison_in_words(plan: Plan, rows: Sequence[Row]) -> dict[str, str]:
         "Data": f"{plan.folds.about}; {size}.",
         **({LEFT_OUT: " ".join(plan.notes)} if plan.notes else {}),
         "Figures": f"means over the test queries of folds {folds}, convention "
-        f"{settings.convention}, "
-        + (
-            "all rounds."
-            if settings.fixed_rounds
-            else f"rounds chosen by validation {settings.metric.upper()}."
-        ),
+        f"{settings.convention}, {rounds}.",
         **({"Chosen": f"{chosen}."} if chosen else {}),
         "Trees": f"{settings.rounds} rounds, learning rate {settings.learning_rate:g}, "
         f"{settings.leaves} leaves, {leaves}, {counted(settings.threads, 'thread', 'threads')}, "
