@@ -69,7 +69,8 @@ def bench(
         raise ValueError("--huge uses lists of 120 documents: leave --docs out")
     docs = docs or (TRAINED if train else LENGTHS)
     lengths = [check_count("docs", count) for count in parse_counts("docs", docs)]
-    Settings(threads=threads, seed=seed)  # checks them
+    how: dict[str, Any] = {"threads": threads, "seed": seed}
+    Settings(**how)  # checks them
     check_count("repeats", repeats)
     out.mkdir(parents=True, exist_ok=True)
     console = make_console()
@@ -87,15 +88,13 @@ def bench(
         explained = "One call each, memory in bytes per document on top of the host's own"
         progress = progress_bar("calls", len(objective_names()))
         measured = timings.measure_huge(
-            lambda name: progress.update(progress.task_ids[0], description=name),
-            threads=threads,
-            seed=seed,
+            lambda name: progress.update(progress.task_ids[0], description=name), **how
         )
     elif train:
         path, kind = out / "training.csv", timings.Training
         explained = f"Seconds per round; ratio: ours / built-in; medians of {repeats} paired rounds"
         progress = progress_bar("pairs", sum(len(timings.trained_pairs(n)) for n in lengths))
-        measured = timings.measure_training(lengths, rounds=repeats, threads=threads, seed=seed)
+        measured = timings.measure_training(lengths, rounds=repeats, **how)
     else:
         load_matplotlib()
         path = out / "bench.csv"
@@ -106,9 +105,7 @@ def bench(
         progress = progress_bar(
             "pairs", sum(len(timings.timed_pairs(n, distinct)) for n in lengths)
         )
-        measured = timings.measure(
-            lengths, repeats=repeats, threads=threads, seed=seed, distinct=distinct
-        )
+        measured = timings.measure(lengths, repeats=repeats, distinct=distinct, **how)
     names = [entry.name for entry in fields(kind)]
     write_file(path, as_csv([names]))
     rows: list[Any] = []
