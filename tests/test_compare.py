@@ -938,3 +938,10 @@ def test_what_the_report_needs_is_asked_for_before_training(package, parts, tmp_
         boostrank.compare(parts[0], objectives=[], out=tmp_path)
     for command in ["compare"] + ["bench"] * (package != "jinja2"):
         assert f"pip install {package.partition('.')[0]}" in refused(command, "--out", tmp_path)
+
+
+def test_a_package_that_is_missing_is_missed_before_training(monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy.stats", None)
+    monkeypatch.setattr(runner, "run_fold", None)
+    with pytest.raises(ImportError, match="the paired test needs SciPy: pip install scipy"):
+        boostrank.compare(make_ranking(20, 9, seed=1), objectives=["gbrank"], hosts=["lightgbm"])

@@ -23,6 +23,7 @@ from boostrank.lab.records import ResultStore
 from boostrank.lab.results import Failure, FoldResult, Row
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import Settings, sign_of
+from boostrank.lab.stats import load_stats
 from boostrank.lab.words import one_line
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats
@@ -158,6 +159,7 @@ def running(plan: Plan, folder: Path | None, *, resume: bool, again: str) -> Ite
     With `resume`, the results in the folder are used; otherwise they are replaced. Ctrl-C says what
     is in the folder, and that `again` continues from there.
     """
+    load_stats()
     if folder is None:
         yield Run(plan)
         return

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +22,11 @@ SIGNIFICANT = 0.05
 _SIGNS_PER_BATCH = 10_000_000
 
 
+def load_stats() -> Any:
+    """Return scipy.stats, or say that it is missing: before anything is trained."""
+    return load("scipy.stats", "the paired test needs SciPy", "scipy")
+
+
 def paired_p_value(a: Floats, b: Floats, *, seed: int, test: str = "randomisation") -> float:
     """Return p of a two-sided paired test; 1 if all pairs are equal, or there are fewer than two.
 
@@ -30,7 +36,7 @@ def paired_p_value(a: Floats, b: Floats, *, seed: int, test: str = "randomisatio
     Student's t of the mean difference. "sign": how often one of the two is larger, among the pairs
     that differ; it does not look at how much.
     """
-    stats = load("scipy.stats", "the paired test needs SciPy", "scipy")
+    stats = load_stats()
     pairs = ~(np.isnan(a) | np.isnan(b))
     difference = (a - b)[pairs]
     if len(difference) < 2 or not difference.any():
