@@ -7,10 +7,11 @@ import numpy as np
 from boostrank.choice import settings_of
 from boostrank.metrics import evaluate
 from boostrank.objectives import Objective
+from boostrank.objectives.composite import Composite
 from boostrank.objectives.validation import check_count
 from boostrank.registry import make_objective, objective_names
 
-SHORT, LONG = 20, 1500  # documents; from 1,025 on, all objectives are computed as for long lists
+SHORT, LONG = 20, 1600  # documents; from 1,537 on, all objectives are computed as for long lists
 
 
 def compile(
@@ -28,7 +29,8 @@ def compile(
     ----------
     objectives : str, Objective, or several of them, optional
         Names, with default parameters, or objects. Default: all objectives. "auto" stands for all
-        settings of `Blend`.
+        settings of `Blend`, and what needs the rows of training, such as `Unbiased`, for what it
+        goes around.
     max_docs : int, optional
         The longest query that will be trained on, at least 1. Longer ones take code of their own.
         Default: any length.
@@ -47,18 +49,27 @@ def compile(
     """
     if objectives is None:
         objectives = objective_names()
-    elif isinstance(objectives, str | Objective):
+    elif isinstance(objectives, str) or not isinstance(objectives, Iterable):
         objectives = [objectives]
     made = [
-        make_objective(each, {}, rounds=2) if isinstance(each, str) else each for each in objectives
+        each if isinstance(each, Objective) else make_objective(each, {}, rounds=2)
+        for each in objectives
     ]
     longest = LONG if max_docs is None else min(check_count("max_docs", max_docs), LONG)
-    group = [SHORT, longest]
-    labels = np.arange(sum(group), dtype=np.float32) % 2.0
-    scores = np.linspace(-1.0, 1.0, len(labels))
-    for objective in [setting for each in made for setting in settings_of(each)]:
-        objective.loss(scores, labels, group, round=1)
-        for host_scores in (scores, scores.astype(np.float32)):  # LightGBM's and XGBoost's
-            for weight in (None, np.ones(len(labels), np.float32)):
-                objective(labels, host_scores, weight, group)
-    evaluate(scores, labels, group)
+    settings = [alone for each in made for alone in _alone(each)]
+    for group in ([SHORT], [SHORT, longest]):  # without a long query there is code of its own too
+        labels = np.arange(sum(group), dtype=np.float32) % 2.0
+        scores = np.linspace(-1.0, 1.0, len(labels))
+        for objective in settings:
+            objective.loss(scores, labels, group, round=1)
+            for host_scores in (scores, scores.astype(np.float32)):  # LightGBM's and XGBoost's
+                for weight in (None, np.ones(len(labels), np.float32)):
+                    objective(labels, host_scores, weight, group)
+        evaluate(scores, labels, group)
+
+
+def _alone(objective: Objective) -> list[Objective]:
+    """Return what can be computed without the rows of training: the objective, or those inside."""
+    if isinstance(objective, Composite) and (objective.outermost or objective.of_rows):
+        return [alone for child in objective.children().values() for alone in _alone(child)]
+    return settings_of(objective)

@@ -299,8 +299,8 @@ def test_processes_compile_into_one_cache_at_once(alone, tmp_path):
     assert run(tmp_path, show, **cache) == [alone, "False"]
 
 
-@pytest.mark.parametrize("ahead", [False, True], ids=["run before", "compiled ahead"])
-def test_running_a_program_again_compiles_nothing(ahead, tmp_path):
+@pytest.mark.parametrize(("ahead", "long"), [(False, False), (True, False), (True, True)])
+def test_running_a_program_again_compiles_nothing(ahead, long, tmp_path):
     program = """
         import lightgbm, xgboost
         from numba.core import event
@@ -309,6 +309,8 @@ def test_running_a_program_again_compiles_nothing(ahead, tmp_path):
         with event.install_recorder("numba:compile") as compiled:
             for objective in (boostrank.LambdaRank(), boostrank.SHFSDCG(k=10), boostrank.RankNet()):
                 objective.loss(scores, labels, group)
+                if LONG:
+                    objective.grad_hess(scores, labels, [len(labels)])
                 data = lightgbm.Dataset(X, labels, group=group)
                 params = {"objective": objective, "metric": "None", "verbosity": -1}
                 lightgbm.train(params, data, 2)
@@ -317,7 +319,9 @@ def test_running_a_program_again_compiles_nothing(ahead, tmp_path):
             boostrank.evaluate(scores, labels, group, ("ndcg@10", "map"))
         print(sorted({str(found.data["dispatcher"]) for _, found in compiled.buffer}))
         """
-    compiling = "boostrank.compile([boostrank.LambdaRank(), boostrank.SHFSDCG(k=10), 'ranknet'])"
+    program = program.replace("LONG", str(long))
+    around = "boostrank.Unbiased(boostrank.RankNet())"
+    compiling = f"boostrank.compile([boostrank.LambdaRank(), boostrank.SHFSDCG(k=10), {around}])"
     run(tmp_path, compiling if ahead else program)
     assert run(tmp_path, program) == ["[]"]
 
