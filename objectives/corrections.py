@@ -272,9 +272,8 @@ class Pairwise(_PerClick):
         """Return (30) and (31)."""
         rows = []
         for old, total in zip(factors, sums, strict=True):
-            if total[0] <= 0.0:
-                rows.append(old)
-                continue
-            share = (total / total[0]) ** (1.0 / (1.0 + self.regularization))
-            rows.append(np.where(total > 0.0, share, old))
+            # Relative to position 1 or, if it has no pairs, to the first that has any, as it was.
+            first = int(np.argmax(total > 0.0))
+            share = (total / (total[first] or 1.0)) ** (1.0 / (1.0 + self.regularization))
+            rows.append(np.where(total > 0.0, share * (old[first] if first else 1.0), old))
         return np.array(rows)

@@ -16,7 +16,8 @@ Definition
                 documents has the right expectation, whatever L is. L(s; 0) is 0 for losses of score
                 differences. Clipping trades some bias for less variance.
     pairwise    sum over c_i = 1, c_j = 0 of l_ij / (t+_{k(i)} t-_{k(j)}), l_ij the pair's loss; in
-                every round, for all positions k, with r the regularization,
+                every round, for all positions k, with r the regularization (without pairs at
+                position 1, t is relative to the first one that has any, as it was),
                 t+_k = (sum_{k(i) = k} l_ij / t-_{k(j)} / the same for k = 1)^{1/(1 + r)}     (30)
                 t-_k = (sum_{k(j) = k} l_ij / t+_{k(i)} / the same for k = 1)^{1/(1 + r)}     (31)
     additive    L(s + b_{k(.)}; c); in every round a damped Newton step, with n_k documents at k,

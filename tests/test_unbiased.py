@@ -134,6 +134,10 @@ def test_pairwise_divides_each_pair_by_both_factors_equation_21(objective, sessi
     seen = sums > 0
     np.testing.assert_allclose(new[seen], np.sqrt(sums / sums[:, :1])[seen])
     np.testing.assert_array_equal(new[~seen], factors[~seen])
+    # Nothing was shown at position 1: what was learnt is relative to the next one.
+    deeper = unbiased.correction.learnt(factors[:, 1:], np.insert(sums[:, 2:], 0, 0.0, axis=1))
+    want = factors[:, 2:3] * sums[:, 2:] / sums[:, 2:3]
+    np.testing.assert_allclose(deeper[:, 1:][seen[:, 2:]], want[seen[:, 2:]])
 
 
 def test_pairs_that_are_far_apart_lose_what_the_logistic_loss_says():
