@@ -15,6 +15,7 @@ from boostrank.linear import SVMMAP, AdaRank, Perceptron, SmoothRank, anneal
 
 LAMBDAS = 10.0 ** np.arange(-6, 4)  # of Chapelle and Wu, section 7
 MEASURES = ("ndcg", "ndcg@3", "map")
+MASKED = np.ma.masked_equal([0.0, 1.0, 2.0, 0.0], 2.0)
 
 
 @pytest.fixture
@@ -383,6 +384,9 @@ def test_scikit_learns_checks(estimator):
         ({"group": [4], "y": [0, 1, -1, 0]}, ValueError, "labels must be relevance grades"),
         ({"group": [4], "y": [0, 1, 2]}, ValueError, "inconsistent numbers of samples"),
         ({"group": [4], "X": [[1], [2], [np.nan], [0]]}, ValueError, "X contains NaN"),
+        ({"group": [4], "X": [[1], [2], [1e200], [0]]}, ValueError, "X must be within 1e\\+100"),
+        ({"group": [4], "X": MASKED[:, None]}, ValueError, "X must have no masked values"),
+        ({"group": [4], "y": MASKED}, ValueError, "y must have no masked values"),
     ],
 )
 def test_bad_data_is_refused(model, arguments, error, message):

@@ -30,8 +30,11 @@ from boostrank.objectives.validation import (
     check_group,
     check_labels,
     check_positive,
+    check_unmasked,
     differ,
 )
+
+LARGEST = 1e100  # of a feature
 
 
 class LinearRanker(BaseEstimator):  # type: ignore[misc]
@@ -45,8 +48,16 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
     ) -> RankingData:
         """Return checked features with their grades and queries, given by `group` or by `qid`."""
         check_aligned("X", X, **{"y": y, f"{prefix}qid": qid})
+        check_unmasked("X", X)
+        check_unmasked("y", y)
         names = list(getattr(X, "columns", ()))
         X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, y_numeric=True)
+        largest = np.abs(X).max()
+        if largest > LARGEST:
+            raise ValueError(
+                f"X must be within {LARGEST:g}, as its squares are needed, got {largest:g}; if that "
+                "marks what is missing, fill it"
+            )
         for name, column in zip(names, X.T, strict=bool(names)):
             cure = f"Take it out, for example with X.drop({name!r}, axis=1) in pandas"
             check_feature("X", name, column, qid, cure)
@@ -94,6 +105,7 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
             For a different number of features, or values that are not finite.
         """
         check_is_fitted(self)
+        check_unmasked("X", X)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         scores: Floats = X @ self.coef_
         return scores
