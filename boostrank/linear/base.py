@@ -55,8 +55,8 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
         largest = np.abs(X).max()
         if largest > LARGEST:
             raise ValueError(
-                f"X must be within {LARGEST:g}, as its squares are needed, got {largest:g}; if that "
-                "marks what is missing, fill it"
+                f"X must be within {LARGEST:g}, as its squares are needed, got {largest:g}; if "
+                "that marks what is missing, fill it"
             )
         for name, column in zip(names, X.T, strict=bool(names)):
             cure = f"Take it out, for example with X.drop({name!r}, axis=1) in pandas"
