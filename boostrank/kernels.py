@@ -8,6 +8,7 @@ from boostrank.choice import settings_of
 from boostrank.metrics import evaluate
 from boostrank.objectives import Objective
 from boostrank.objectives.composite import Composite
+from boostrank.objectives.engine.cache import KernelCache
 from boostrank.objectives.validation import check_count
 from boostrank.registry import make_objective, objective_names
 
@@ -41,12 +42,21 @@ def compile(
         For an unknown name (naming the nearest known one), or if `max_docs` is not positive.
     TypeError
         If `max_docs` is not an integer.
+    OSError
+        If no folder can be written.
 
     Examples
     --------
     >>> import boostrank
     >>> boostrank.compile("query-rmse", max_docs=200)
     """
+    try:
+        KernelCache(_alone)
+    except RuntimeError:
+        raise OSError(
+            "no folder can be written, so that machine code would be lost: neither the installed "
+            "package nor the user's cache; let NUMBA_CACHE_DIR name one, here and in training"
+        ) from None
     if objectives is None:
         objectives = objective_names()
     elif isinstance(objectives, str) or not isinstance(objectives, Iterable):
