@@ -378,6 +378,7 @@ def test_train_predict_evaluate(host, files, tmp_path):
         "metrics": expected,
         "convention": "standard",
         "gain": None,
+        "top": None,
         "queries": 6,
         "documents": 60,
     }

@@ -18,7 +18,7 @@ from boostrank.datasets import (
     load_qrels,
     load_run,
 )
-from boostrank.metrics import evaluate_run
+from boostrank.metrics import evaluate, evaluate_run
 
 METRICS = {
     "ndcg": "ndcg",
@@ -141,6 +141,31 @@ def test_queries_of_one_side_are_told_and_negative_grades_are_0(tmp_path):
         evaluate_run(run, qrels, "map")
     with pytest.raises(ValueError, match="auc needs a score of every document"):
         evaluate_run(run, qrels, ["auc"])
+    with pytest.raises(ValueError, match="run holds no documents"):
+        evaluate_run(Run([], [], []), qrels)
+
+
+@pytest.mark.parametrize(
+    ("metric", "grades", "rules"),
+    [
+        ("err", [1, 0, 2], {"top": 4.0, "convention": "standard"}),  # no document has the top grade
+        ("ndcg", [40, 5000, 0], {"convention": "trec"}),  # amounts, where gains are linear
+    ],
+)
+def test_labels_and_their_scale_are_those_of_scores_without_ids(tmp_path, metric, grades, rules):
+    scores, ids = [3.0, 2.0, 1.0], ["a", "b", "c"]
+    expected = evaluate(scores, grades, [3], [metric], **rules)
+    found = evaluate_run(
+        Run(["1"] * 3, ids, scores), Qrels(["1"] * 3, ids, grades), [metric], **rules
+    )
+    assert found == expected
+    options = [f"--metrics={metric}", *(f"--{name}={value}" for name, value in rules.items())]
+    data, scored = tmp_path / "data.csv", tmp_path / "scores.csv"
+    frame = pd.DataFrame({"qid": 1, "doc_id": ids, "label": grades, "score": scores})
+    frame.drop(columns="score").to_csv(data, index=False)
+    frame.drop(columns="label").to_csv(scored, index=False)
+    for path in (write(tmp_path / "plain", "3\n2\n1\n"), scored):
+        assert _measured(path, data, *options)["metrics"] == pytest.approx(expected)
 
 
 def test_ids_that_do_not_meet_are_told() -> None:

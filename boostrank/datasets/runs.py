@@ -272,6 +272,9 @@ def judge(run: Run, qrels: Qrels) -> Judged:
     larger id comes first.
     """
     keys, judged = _keys(run), _keys(qrels)
+    for what, each in ("run", keys), ("qrels", judged):
+        if not each:
+            raise ValueError(f"{what} holds no documents")
     scored_queries, judged_queries = ({query for query, _ in each} for each in (keys, judged))
     queries = np.array(sorted(scored_queries & judged_queries))
     if not len(queries):
@@ -291,7 +294,7 @@ def judge(run: Run, qrels: Qrels) -> Judged:
     qid, doc_id = np.array([*keys, *grades]).T
     retrieved = np.arange(len(qid)) < len(keys)
     scores = np.append(scores, np.full(len(grades), -np.finfo(np.float64).max))
-    labels = np.maximum([*found, *grades.values()], 0.0)
+    labels = np.array([*found, *grades.values()])
     place = np.unique(doc_id, return_inverse=True)[1]
     order = np.lexsort((-place, -scores, ~retrieved, qid))
     order = order[np.isin(qid[order], queries)]

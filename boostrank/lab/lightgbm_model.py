@@ -103,7 +103,7 @@ class LightGBMModel(FileModel):
                     "valid_sets": [
                         dataset.create_valid(features(held, every=True), held.y, group=held.group)
                     ],
-                    "feval": metric(settings.metric, top=settings.top, **settings.rules),
+                    "feval": metric(settings.metric, **settings.rules),
                 }
             started = time.perf_counter()
             booster = lightgbm.train(

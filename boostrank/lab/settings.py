@@ -124,7 +124,7 @@ class Settings:
     @property
     def rules(self) -> dict[str, Any]:
         """The rules of the metrics, as arguments of `evaluate` and `metric`."""
-        return {"convention": self.convention, "gain": self.gain}
+        return {"convention": self.convention, "gain": self.gain, "top": self.top}
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -155,9 +155,7 @@ class Settings:
 
         Their mean over queries is what a comparison or a search goes by.
         """
-        return evaluate(
-            scores, data.y, data.group, metrics, **self.rules, top=self.top, per_query=True
-        )
+        return evaluate(scores, data.y, data.group, metrics, **self.rules, per_query=True)
 
     def for_labels(self, labels: Floats, *, chosen: bool) -> Self:
         """Return the settings with the metrics that these labels allow, and the top grade.

@@ -114,7 +114,7 @@ class XGBoostModel(FileModel):
             params = params | {"disable_default_eval_metric": 1}
             valid = {
                 "evals": [(_training_matrix(stopping.data, params, dataset), "valid")],
-                "custom_metric": metric(settings.metric, top=settings.top, **settings.rules),
+                "custom_metric": metric(settings.metric, **settings.rules),
                 "evals_result": history,
                 "verbose_eval": False,
             }

@@ -21,6 +21,7 @@ from boostrank.objectives.validation import (
     NUMBERS,
     Floats,
     Integers,
+    check_positive,
     nearest,
 )
 
@@ -128,7 +129,7 @@ class Ranking:
     ) -> None:
         self.rules = rules
         #: The top of the scale of grades.
-        self.top = float(labels.max(initial=0.0)) if top is None else top
+        self.top = float(labels.max(initial=0.0)) if top is None else check_positive("top", top)
         self.scores = scores
         self.labels = labels
         self.boundaries = boundaries

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from boostrank.datasets.ranking_data import check_aligned, check_by_query, check_queries
 from boostrank.datasets.runs import Qrels, Run, judge
 from boostrank.messages import LARGEST_GRADE, warn, warn_of_large_grades
-from boostrank.metrics.conventions import find_convention
+from boostrank.metrics.conventions import Convention, find_convention
 from boostrank.metrics.definitions import (
     METRICS,
     Metric,
@@ -29,7 +29,6 @@ from boostrank.objectives.validation import (
     check_flag,
     check_labels,
     check_names,
-    check_positive,
     check_scores,
     check_weight,
     differ,
@@ -85,6 +84,17 @@ def per_query_weight(weight: Any, boundaries: Integers) -> Floats:
 def _parsed(metrics: Sequence[str], convention: str) -> dict[str, MetricName]:
     check_names("metrics", metrics)
     return {name: parse_name(name, convention) for name in metrics}
+
+
+def _checked(passed: Any, n_docs: int, names: dict[str, MetricName], rules: Convention) -> Floats:
+    """Return labels that all these metrics take; warn if the gain hides all but the largest."""
+    of_gains = GRADES if rules.gain == "exponential" else AMOUNTS
+    domains = [METRICS[name.metric].labels or of_gains for name in names.values()]
+    labels = check_labels(passed, n_docs, narrowest(*domains))
+    by_gain = [text for text, name in names.items() if not METRICS[name.metric].labels]
+    if by_gain and rules.gain == "exponential" and labels.max(initial=0.0) > LARGEST_GRADE:
+        warn_of_large_grades(", ".join(by_gain), 'pass gain="linear"')
+    return labels
 
 
 @overload
@@ -212,15 +222,9 @@ def evaluate(
     names = _parsed(metrics, convention)
     check_aligned("scores", scores, labels=labels, qid=qid, weight=weight)
     scores = check_scores(scores)
-    of_gains = GRADES if rules.gain == "exponential" else AMOUNTS
-    domains = [METRICS[name.metric].labels or of_gains for name in names.values()]
-    labels = check_labels(labels, len(scores), narrowest(*domains))
+    labels = _checked(labels, len(scores), names, rules)
     boundaries = check_queries(group, qid, len(scores))
     check_by_query("weight", weight, qid)
-    by_gain = [text for text, name in names.items() if not METRICS[name.metric].labels]
-    if by_gain and rules.gain == "exponential" and labels.max(initial=0.0) > LARGEST_GRADE:
-        warn_of_large_grades(", ".join(by_gain), 'pass gain="linear"')
-    top = None if top is None else check_positive("top", top)
     ranking = Ranking(scores, labels, boundaries, rules, top=top)
     by_odds = [text for text, name in names.items() if METRICS[name.metric].of_documents]
     if by_odds and are_probabilities(scores, ranking.targets):
@@ -242,6 +246,7 @@ def evaluate_run(
     *,
     convention: str = "trec",
     gain: Gain | Sequence[float] | None = None,
+    top: float | None = None,
 ) -> dict[str, float]:
     """Evaluate scores of documents by their ids, as trec_eval does.
 
@@ -258,7 +263,7 @@ def evaluate_run(
     metrics : sequence of str
         As in `evaluate`, without those that need a score of every document: ``spearman kendall
         pearson auc logloss brier ece``.
-    convention, gain
+    convention, gain, top
         As in `evaluate`, but by default as trec_eval.
 
     Returns
@@ -273,8 +278,8 @@ def evaluate_run(
     Warns
     -----
     UserWarning
-        If queries are left out because only one of the two has them, and if no document with a
-        score has a judgement, as where ids are written differently.
+        As `evaluate`; for queries that are left out because only one of the two has them; if no
+        document with a score has a judgement, as where ids are written differently.
 
     Examples
     --------
@@ -293,13 +298,13 @@ def evaluate_run(
     for text, name in names.items():
         if METRICS[name.metric].compares_orders or METRICS[name.metric].of_documents is not None:
             raise ValueError(f"{text} needs a score of every document, but a run has not all")
-    judged = judge(run, qrels)
+    y = _checked(np.maximum(qrels.y, 0.0), len(qrels.y), names, rules)
+    judged = judge(run, qrels._replace(y=y))
     if judged.left_out:
         warn(
             f"{judged.left_out} queries have only scores or only judgements: they are left out, "
             "as in trec_eval"
         )
-    labels = check_labels(judged.labels, len(judged.labels))
     boundaries = np.append(0, np.cumsum(judged.group))
-    ranking = Ranking(judged.scores, labels, boundaries, rules, judged.retrieved)
+    ranking = Ranking(judged.scores, judged.labels, boundaries, rules, judged.retrieved, top)
     return {text: _mean(ranking, name, None) for text, name in names.items()}

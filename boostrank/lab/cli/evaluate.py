@@ -60,6 +60,14 @@ def evaluate(
         ),
     ] = None,
     gain: Gain = None,
+    top: Annotated[
+        float | None,
+        typer.Option(
+            help="The top grade of the scale, for err, logloss, brier and ece. By default the "
+            "largest label of the data.",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
     json_: Json = False,
 ) -> None:
     """Measure scores. If the convention keeps the order of ties, it is the files' order.
@@ -69,7 +77,9 @@ def evaluate(
     as not found.
     """
     names = ["ndcg@10", "map"] if metrics is None else parse_words(metrics)
-    settings = Settings(convention=convention or Settings.convention, gain=parse_gain(gain))
+    settings = Settings(
+        convention=convention or Settings.convention, gain=parse_gain(gain), top=top
+    )
     evaluate_scores([0.0], [0.0], [1], names, **settings.rules)  # checks the names, before reading
     columns = Columns(label, qid, doc_id=doc_id)
     read = read_scores(scores, columns, score)
