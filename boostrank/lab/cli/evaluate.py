@@ -62,10 +62,9 @@ def evaluate(
     gain: Gain = None,
     top: Annotated[
         float | None,
-        typer.Option(
+        of_data(
             help="The top grade of the scale, for err, logloss, brier and ece. By default the "
-            "largest label of the data.",
-            rich_help_panel=DATA,
+            "largest label of the data."
         ),
     ] = None,
     json_: Json = False,
