@@ -136,7 +136,9 @@ def new_columns(longest: int, *, far: bool = True) -> Columns:
     if far:  # the blocks of a part are padded one by one
         width += (longest // (4 * STRIDE) + 8) * STRIDE
     rows = N_REAL if far else FAR
-    real, whole = aligned(int(rows), width), np.empty((int(N_WHOLE), width), np.int64)
+    # As one block: several would go back to the system after each call, and new ones are slow.
+    block = aligned(int(rows + N_WHOLE), width)
+    real, whole = block[:rows], block[rows:].view(np.int64)
     real[:, : BATCH + STRIDE], whole[:, : BATCH + STRIDE] = 0.0, 0
     return Columns(real, whole)
 

@@ -166,7 +166,7 @@ class Sums(NamedTuple):
             try:
                 w, v, room = spare.pop()
             except IndexError:
-                w = v = new_columns(longest, far=long)
+                w = v = new_columns(longest, far=False)
                 room = NO_ROOM
                 if long:
                     v = new_columns(longest)
