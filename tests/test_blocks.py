@@ -453,16 +453,7 @@ def test_sums_of_exponentials_are_the_functions(terms, function, tolerance):
 
 @pytest.mark.parametrize(
     ("sigma", "offset"),
-    [
-        (0.01, 0.01),
-        (1.0, 0.01),
-        (3.0, 0.01),
-        (0.99, 0.01),
-        (1e3, 0.01),
-        (1.0, 1.0),
-        (0.5, 0.3),
-        (2, 1e6),
-    ],
+    [(0.01, 0.01), (1, 0.01), (3, 0.01), (0.99, 0.01), (1e3, 0.01), (1, 1), (0.5, 0.3), (2, 1e6)],
 )
 def test_sums_of_exponentials_are_the_divided_functions(sigma, offset):
     for spread in FITS:
