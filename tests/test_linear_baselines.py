@@ -59,21 +59,14 @@ def measured(scores, y, measure):
 def adarank(data, measure, repeat, rounds):
     """Return w, P and the feature of each round, as in the paper's figure 1."""
     judged = [(X, y) for X, y in queries(data) if (y > 0).any()]
-    m, n_features = len(judged), data.X.shape[1]
-    P = [1 / m] * m
-    w = [0.0] * n_features
-    history = []
+    alone = np.array([[measured(x, y, measure) for x in X.T] for X, y in judged])
+    P, w, history = np.full(len(judged), 1 / len(judged)), np.zeros(data.X.shape[1]), []
     for _ in range(rounds):
-        alone = [[measured(X[:, k], y, measure) for X, y in judged] for k in range(n_features)]
-        weighted = [sum(p * e for p, e in zip(P, row, strict=True)) for row in alone]
-        free = [k for k in range(n_features) if repeat or w[k] == 0]
-        k = max(free, key=lambda k: weighted[k])
-        good = sum(p * (1 + e) for p, e in zip(P, alone[k], strict=True))
-        bad = sum(p * (1 - e) for p, e in zip(P, alone[k], strict=True))
-        w[k] += 0.5 * np.log(good / bad)
-        E = [measured(X @ np.array(w), y, measure) for X, y in judged]
-        P = [np.exp(-e) / sum(np.exp(-f) for f in E) for e in E]
-        history.append((list(w), k))
+        k = np.argmax(np.where(repeat | (w == 0), P @ alone, -np.inf))
+        w[k] += 0.5 * np.log(P @ (1 + alone[:, k]) / (P @ (1 - alone[:, k])))
+        E = np.array([measured(X @ w, y, measure) for X, y in judged])
+        P = np.exp(-E) / np.exp(-E).sum()
+        history.append((w.copy(), k))
     return history
 
 
