@@ -374,15 +374,14 @@ def test_xgboosts_matrices_bring_positions(log):
     )
     data = matrix(log.data, label_lower_bound=log.position)
     xgb.cv(XGBOOST, data, 2, nfold=2, obj=learnt("additive"), custom_metric=boostrank.metric("map"))
-    with pytest.raises(ValueError, match="positions are given twice"):
-        of_xgboost(learnt("additive", position=log.position), log, 1, position=log.position)
-    with pytest.raises(ValueError, match=r"label_lower_bound, of positions, must hold whole"):
-        of_xgboost(learnt("additive"), log, 1, position=log.position - 1)
-    with pytest.raises(ValueError, match=r"^position is missing"):
-        of_xgboost(learnt("additive"), log, 1)
-    half = learnt("additive", position=log.position[::2])
-    with pytest.raises(ValueError, match=r"^position must have one rank for each of the"):
-        of_xgboost(half, log, 1)
+    for held, brought, message in (
+        (log.position, log.position, "positions are given twice"),
+        (None, log.position - 1, "label_lower_bound, of positions, must hold whole"),
+        (None, None, "^position is missing"),
+        (log.position[::2], None, "^position must have one rank for each of the"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            of_xgboost(learnt("additive", position=held), log, 1, position=brought)
 
 
 def test_rankers_take_positions_in_fit(host, log):
