@@ -144,20 +144,17 @@ def test_without_a_query_to_learn_from_all_coefficients_are_zero(model, y, said)
 
 def psi(X, y, ranking):
     """Return the combined features of a ranking (indices of documents, best first)."""
-    place = {document: rank for rank, document in enumerate(ranking)}
-    good, bad = np.flatnonzero(y > 0), np.flatnonzero(y <= 0)
-    total = sum((1 if place[r] < place[i] else -1) * (X[r] - X[i]) for r, i in product(good, bad))
-    return total / (len(good) * len(bad))
+    place, good = np.argsort(ranking), y > 0
+    above = np.sign(place[~good] - place[good][:, None])
+    return (above[:, :, None] * (X[good][:, None] - X[~good])).mean(axis=(0, 1))
 
 
 def rankings(X, y):
     """Return Psi(best) - Psi and 1 - AP of all rankings of a query."""
     best = psi(X, y, np.argsort(y <= 0, kind="stable"))
-    rows = [
-        (best - psi(X, y, ranking), 1 - average_precision([y[i] > 0 for i in ranking]))
-        for ranking in permutations(range(len(y)))
-    ]
-    return np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
+    every = np.array(list(permutations(range(len(y)))))
+    losses = np.array([1 - average_precision(hits) for hits in y[every] > 0])
+    return best - np.array([psi(X, y, ranking) for ranking in every]), losses
 
 
 def all_labels(n):
