@@ -190,12 +190,11 @@ def test_the_most_violated_ranking_of_long_lists(rng):
         bad = np.sort(rng.normal(size=n_bad))[::-1]
         above = np.full(n_bad, -1)
         most_violated(good, bad, above)
-        k = np.arange(1, n_good + 1)
-        for j in range(1, n_bad + 1):
-            steps = (k / (k + j - 1) - k / (k + j)) / n_good
-            steps -= 2 * (good - bad[j - 1]) / (n_good * n_bad)
-            values = np.append(np.cumsum(steps[::-1])[::-1], 0.0)  # by relevant documents above
-            assert values[above[j - 1]] == pytest.approx(values.max(), abs=1e-12)
+        k, j = np.arange(1, n_good + 1)[:, None], np.arange(1, n_bad + 1)
+        steps = (k / (k + j - 1) - k / (k + j)) / n_good
+        steps -= 2 * (good[:, None] - bad) / (n_good * n_bad)
+        values = np.vstack([np.cumsum(steps[::-1], axis=0)[::-1], 0 * bad])  # by those above
+        np.testing.assert_allclose(values[above, j - 1], values.max(axis=0), rtol=0, atol=1e-12)
         assert 0 < above.sum() < n_good * n_bad or 1 in (n_good, n_bad)
 
 

@@ -101,29 +101,29 @@ def test_pairwise_divides_each_pair_by_both_factors_equation_21(objective, sessi
     factors = np.array([[1, 0.7, 0.5, 0.4, 0.3, 0.2], [1, 0.9, 1.1, 0.8, 0.7, 0.6]])
     unbiased = Unbiased(objective, position=position, propensity="pairwise", initial=factors)
     grad, hess = unbiased.grad_hess(scores, clicks, group)
-    sigma, at = objective.sigma, 0
-    want, bend, sums = np.zeros(len(scores)), np.zeros(len(scores)), np.zeros((2, 6))
-    for n in group:
-        own = scores[at : at + n]
-        for i in np.flatnonzero(clicks[at : at + n]):
-            only = np.eye(n)[i]
+    sigma, sums = objective.sigma, np.zeros((2, 6))
+    want, bend = np.zeros((2, len(scores)))
+    for own, clicked, place, pull, size in queries_of(
+        group, scores, clicks, position - 1, want, bend
+    ):
+        for i in np.flatnonzero(clicked):
             if isinstance(objective, LambdaRank):
+                only = np.eye(len(own))[i]
                 pairs = lambdarank_pairs(own, only, norm=objective.norm)
             else:
-                pairs = [(i, j, 1.0) for j in range(n) if j != i]
+                pairs = [(i, j, 1.0) for j in range(len(own))]
             for _, j, w in pairs:
-                if clicks[at + j]:
+                if clicked[j]:
                     continue
-                k, m = position[at + i] - 1, position[at + j] - 1
+                k, m = place[[i, j]]
                 x = sigma * (own[i] - own[j])
                 rho = 1.0 / (1.0 + np.exp(x))
                 weight = w / (factors[0, k] * factors[1, m])
-                want[at + i] -= sigma * rho * weight
-                want[at + j] += sigma * rho * weight
-                bend[[at + i, at + j]] += sigma**2 * rho * (1 - rho) * weight
+                pull[i] -= sigma * rho * weight
+                pull[j] += sigma * rho * weight
+                size[[i, j]] += sigma**2 * rho * (1 - rho) * weight
                 sums[0, k] += w * np.log1p(np.exp(-x)) / factors[1, m]
                 sums[1, m] += w * np.log1p(np.exp(-x)) / factors[0, k]
-        at += n
     np.testing.assert_allclose(grad, want, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(hess, np.maximum(bend, 1e-10), rtol=1e-9)
     boundaries = np.append(0, np.cumsum(group))
