@@ -207,6 +207,10 @@ def test_compression_by_suffix(tmp_path, kind, suffix):
         with pytest.raises(ValueError, match=r"not a whole .* file .*fetch it again") as caught:
             _read(path)
         assert str(caught.value).startswith(str(path))
+    path.unlink()
+    with pytest.raises(FileNotFoundError) as absent:
+        _read(path)
+    assert str(absent.value.filename) == str(path)
 
 
 def test_a_zip_archive_holds_one_file(tmp_path):

@@ -61,7 +61,8 @@ def open_bytes(path: Path) -> BinaryIO:
         return cast(BinaryIO, import_module(module).open(path, "rb"))
     if kind == "zstandard":
         pyarrow = load("pyarrow", f"{path}: .zst files need pyarrow", "pyarrow")
-        stream = pyarrow.input_stream(os.fspath(path), compression="zstd")
+        # Opened here, so that its errors are those of the other files.
+        stream = pyarrow.input_stream(io.FileIO(path), compression="zstd")
         return io.BufferedReader(stream)  # it has no lines of its own
     return _open_member(path) if kind == "zip" else open(path, "rb")
 
