@@ -241,8 +241,8 @@ def pack(
 def write_padding(begin: int, end: int, w: Columns) -> None:
     """Write documents infinitely far below all others, and worth less."""
     for column in range(np.uint64(begin), np.uint64(end)):
-        w.real[SCORE, column], w.real[POWER, column] = LOWEST, -math.inf
-        w.real[WORTH, column], w.real[LEVEL, column] = 0.0, -math.inf
+        w.real[SCORE, column], w.real[WORTH, column] = LOWEST, 0.0
+        w.real[LEVEL, column] = -math.inf
         w.real[OWN, column], w.real[COUNTS, column] = 0.0, 0.0
         w.real[PULL, column], w.real[CURVATURE, column], w.real[RANK, column] = 0.0, 0.0, 1.0
 
