@@ -60,7 +60,6 @@ from .engine.columns import (
     ONE,
     OWN,
     PULL,
-    RANK,
     SIZE,
     SPARE,
     WORTH,
@@ -68,59 +67,67 @@ from .engine.columns import (
     Columns,
     Rules,
 )
-from .engine.far_field import SAME, SLOPE, fit_of
-from .engine.jit import jit_helper
-from .engine.order import write_order
+from .engine.far_field import ABOVE, LOGISTIC, SAME, SLOPE, constant, fit_of
+from .engine.jit import Function, jit_helper
 from .engine.pairs import Document, pair_loop
 from .engine.sigmoid import Sums, sigmoid_kernel, step
-from .engine.smooth_ranks import SMOOTH_RANKS
 from .parameters import schedulable
 from .schedules import Schedule
 from .validation import NUMBERS, Floats
 
 
-def of_pair(p: Rules, worse: Document, better: Document) -> tuple[float, float]:
-    """Return (c_i - c_j) rho_ij and rho_ij."""
+def of_rank(p: Rules, worse: Document, better: Document) -> tuple[float, float]:
+    """Return what a pair adds to ranks, 1/2 more at one document than at the other, and rho_ij."""
     share = 1.0 / (worse.decay + better.decay)
-    rho = worse.decay * better.decay * share * share
-    return (better.own - worse.own) * rho, rho
+    return worse.decay * share - 0.5, worse.decay * better.decay * share * share
 
 
-def _pulls(relation: int, side: int) -> list[Floats]:
-    return [SLOPE, -SLOPE, 0.0 * SLOPE] if relation == SAME else [0.0 * SLOPE] * 3
+def of_pair(p: Rules, worse: Document, better: Document) -> tuple[float, float]:
+    """Return (c_i - c_j) rho_ij."""
+    share = 1.0 / (worse.decay + better.decay)
+    return (better.own - worse.own) * (worse.decay * better.decay * share * share), 0.0
 
 
-def _bends(relation: int, side: int) -> list[Floats]:
-    return [0.0 * SLOPE, 0.0 * SLOPE, SLOPE] if relation == SAME else [0.0 * SLOPE] * 3
+def _same(*channels: Floats) -> Function:
+    """Return an entry of `fit_of`: all documents are alike."""
+    return lambda relation, side: [float(relation == SAME) * each for each in channels]
+
+
+def _far_ranks(relation: int, side: int) -> list[Floats]:
+    value = float(relation == SAME) * (LOGISTIC - constant(0.5))
+    return [-value if side == ABOVE else value]
 
 
 @jit_helper
 def _write_label_ranks(batch: Batch, w: Columns) -> None:
-    """Overwrite the labels in WORTH with t."""
-    worth, labels, order = w.real[WORTH], w.real[LEVEL], w.whole[SPARE]
+    """Overwrite the labels in WORTH with t; short queries are sorted by label."""
+    worth, level, counts = w.real[WORTH], w.whole[SPARE], w.whole[SPARE + 1]
     for m in range(batch.blocks):
         a, n = w.whole[BEGIN, m], w.whole[SIZE, m]
+        run = 0
         for i in range(n):
-            labels[a + i] = worth[a + i]
-        write_order(labels[a:], n, order, w.whole[SPARE + 1 :])
-        end = 0
-        while end < n:
-            begin = end
-            while end < n and worth[a + order[end]] == worth[a + order[begin]]:
-                end += 1
-            for place in range(begin, end):
-                labels[a + order[place]] = 0.5 * (begin + 1 + end)
+            counts[i] = 0
+            run += 1 if i > 0 and worth[a + i] > worth[a + i - 1] else 0
+            level[i] = int(w.real[LEVEL, i]) if batch.long else run
         for i in range(n):
-            worth[a + i], labels[a + i] = labels[a + i], float(i)
+            counts[level[i]] += 1
+        above = n
+        for run in range(n):
+            above -= counts[run]
+            counts[run] += 2 * above  # twice the mean rank, less 1
+        for i in range(n):
+            worth[a + i] = 0.5 * (counts[level[i]] + 1.0)
 
 
 @step
 def write_differences(p: Rules, batch: Batch, w: Columns) -> None:
-    """Write c into OWN, and 1 into WORTH."""
+    """Write c into OWN, and the sums of rho into WORTH."""
     _write_label_ranks(batch, w)
     for m in range(batch.blocks):
-        for i in range(w.whole[BEGIN, m], w.whole[BEGIN, m] + w.whole[SIZE, m]):
-            w.real[OWN, i], w.real[WORTH, i] = w.real[RANK, i] - w.real[WORTH, i], 1.0
+        begin, n = w.whole[BEGIN, m], w.whole[SIZE, m]
+        for i in range(begin, begin + n):
+            w.real[OWN, i] = 0.5 * (n + 1.0) + w.real[PULL, i] - w.real[WORTH, i]
+            w.real[WORTH, i] = w.real[CURVATURE, i]
 
 
 @step
@@ -130,7 +137,7 @@ def divide(p: Rules, batch: Batch, w: Columns) -> None:
         n = float(w.whole[SIZE, m])
         unit = n * (n * n - 1.0) / 12.0
         for i in range(w.whole[BEGIN, m], w.whole[BEGIN, m] + w.whole[SIZE, m]):
-            slopes = w.real[CURVATURE, i]
+            slopes = w.real[WORTH, i]
             w.real[PULL, i] /= unit
             w.real[CURVATURE, i] = slopes * slopes * n / (n - 1.0) / unit  # gauss-newton
 
@@ -144,7 +151,12 @@ def write_squares(p: Rules, batch: Batch, w: Columns) -> None:
             w.real[CURVATURE, i] = 6.0 * w.real[OWN, i] ** 2 / (n * (n * n - 1.0))  # (1)
 
 
-_ranks = {**SMOOTH_RANKS, "prepare": write_differences}
+_ranks = Sums(
+    near_ranks=pair_loop(of_rank),
+    rank_fit=fit_of(_far_ranks, _same(SLOPE)),
+    prepare=write_differences,
+)
+_FIT = fit_of(_same(SLOPE, -SLOPE), _same(0.0 * SLOPE, 0.0 * SLOPE))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,8 +197,8 @@ class Spearman(Objective):
 
     name: ClassVar[str] = "spearman"
     kernel = sigmoid_kernel(
-        Sums(pair_loop(of_pair), fit_of(_pulls, _bends), **_ranks, finish=divide),
-        Sums(**_ranks, finish=write_squares),
+        _ranks._replace(near=pair_loop(of_pair), fit=_FIT, finish=divide),
+        _ranks._replace(finish=write_squares),
     )
     claims: ClassVar[Contract] = Contract(labels=NUMBERS)
     # A surrogate curvature, near zero where sigmoids saturate: as in SDCG.

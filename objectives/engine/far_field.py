@@ -251,18 +251,13 @@ def add_far_pairs(
                 )  # fmt: skip
                 _carry(size, rate, rates, fit.products, tops[m] - bottoms[m], moments, x)
             else:
-                _clear(size, moments)
+                for part in range(size.parts):
+                    for c in range(size.channels):
+                        for k in range(np.uint64(size.terms + 1)):
+                            moments[part, c, k] = 0.0
             _write_powers(1 - side, first, n, size.terms, fit.products, decays, powers)
             _send(size, rate, far[m], edges, moments, powers, scores, sent)
     return total
-
-
-@jit_helper
-def _clear(size: Size, moments: Floats) -> None:
-    for part in range(size.parts):
-        for c in range(size.channels):
-            for k in range(np.uint64(size.terms + 1)):
-                moments[part, c, k] = 0.0
 
 
 @jit_helper

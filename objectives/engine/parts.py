@@ -91,9 +91,9 @@ def add_parts(near: Function, p: Rules, fit: Fit, n: int, w: Columns, v: Columns
             _write_channels(fit.numbers.shape[4], gained, columns, v)
             total += add_far_pairs(p.rate, fit, gained, blocks, parts, runs, v, r)
         for m in range(blocks):
-            begin = v.whole[BEGIN, m]
-            for column in range(begin, begin + v.whole[SIZE, m]):
-                rank = v.whole[DOCUMENT, column]
+            begin = np.uint64(v.whole[BEGIN, m])
+            for column in range(begin, begin + np.uint64(v.whole[SIZE, m])):
+                rank = np.uint64(v.whole[DOCUMENT, column])
                 pulls[rank] += v.real[PULL, column]
                 bends[rank] += v.real[CURVATURE, column]
         if parts < last - lowest:
@@ -169,6 +169,11 @@ def _divide(
 
 
 @jit_helper
+def _part(rank: int, level: Integers, part_of: Integers) -> np.uint64:
+    return np.uint64(part_of[np.uint64(level[np.uint64(rank)])])
+
+
+@jit_helper
 def _write_blocks(
     width: int,
     alike: int,
@@ -190,24 +195,23 @@ def _write_blocks(
         end = min(done + width, n)
         for part in range(parts + 1):
             places[part] = 0
-        for i in range(done, end):
-            places[part_of[level[members[i]]] + 1] += 1
+        for i in range(np.uint64(done), np.uint64(end)):
+            places[_part(members[i], level, part_of) + np.uint64(1)] += 1
         places[0] = column
         for part in range(parts):
             places[part + 1] += places[part]
         for part in range(parts + 1):
             runs[blocks * (parts + 1) + part] = places[part]
-        for i in range(done, end):
-            rank = members[i]
-            part = part_of[level[rank]]
-            at = places[part]
-            places[part] += 1
-            v.whole[DOCUMENT, at] = rank
+        for i in range(np.uint64(done), np.uint64(end)):
+            rank, own = np.uint64(members[i]), _part(members[i], level, part_of)
+            at = np.uint64(places[own])
+            places[own] += 1
+            v.whole[DOCUMENT, at] = members[i]
             v.real[SCORE, at], v.real[WORTH, at] = w.real[SCORE, rank], w.real[WORTH, rank]
             v.real[OWN, at] = w.real[OWN, rank]
             # Pairs of one part count here if they count and the part has a single grade.
-            v.real[LEVEL, at] = float(part)
-            if part >= alike and grades_in[part] == 1:
+            v.real[LEVEL, at] = float(own)
+            if own >= alike and grades_in[own] == 1:
                 v.real[LEVEL, at] += (at - column) / (end - done)
         v.whole[BEGIN, blocks], v.whole[SIZE, blocks] = column, end - done
         v.real[TOP, blocks] = w.real[SCORE, members[done]]
