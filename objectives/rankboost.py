@@ -58,7 +58,7 @@ import numpy as np
 
 from .base import Objective
 from .contract import MAJORIZER_EXACT_OR_CONSTANT, Contract, Cost
-from .engine.bisection import grade_levels, halve
+from .engine.bisection import grade_levels, halve, new_bisection
 from .engine.curvature import EXACT
 from .engine.driver import query_kernel
 from .engine.jit import jit_allocating, jit_ordered
@@ -120,24 +120,18 @@ def _sweeps(
     """Write gradient and curvature and return the loss."""
     n = len(scores)
     order = order_by_score(scores)
-    t, y = in_order(scores, order), in_order(labels, order)
-    level = np.empty(n, dtype=np.int64)
-    begins = grade_levels(y, level)
-    parts = np.zeros(2 * len(begins), np.int64)
-    parts[1] = len(begins) - 1
-    ranks, scratch = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-    for rank in range(n):
-        ranks[rank] = rank
+    t, cuts = in_order(scores, order), new_bisection(in_order(labels, order))
     ranked_grad, ranked_hess = np.zeros(n), np.zeros(n)
     steepest = math.exp(-WORST_LEAD)
     straight = 0.0 if hessian == EXACT else steepest  # the curvature there
     loss = 0.0
     waiting = 1
     while waiting > 0:
-        waiting, start, cut, stop = halve(parts, int(waiting), begins, level, ranks, scratch)
+        waiting, start, cut, stop = halve(cuts, int(waiting))
         if cut == stop:
             continue
-        better, worse = ranks[start:cut], ranks[cut:stop]
+        better, worse = cuts.documents[start:cut], cuts.documents[cut:stop]
+        last_better, last_worse = better[::-1], worse[::-1]
         # Each sweep goes in the direction in which documents only join a sum.
         met = 0
         beyond = 0.0
@@ -152,21 +146,19 @@ def _sweeps(
             ranked_grad[i] -= steepest * met
             ranked_hess[i] += straight * met
         met = 0
-        for place in range(len(worse) - 1, -1, -1):
-            j = worse[place]
-            while met < len(better) and t[better[len(better) - 1 - met]] - t[j] < WORST_LEAD:
+        for j in last_worse:
+            while met < len(better) and t[last_better[met]] - t[j] < WORST_LEAD:
                 met += 1
             ranked_grad[j] += steepest * met
             ranked_hess[j] += straight * met
         met = 0
         total = 0.0
-        before = t[better[-1]]
-        for place in range(len(better) - 1, -1, -1):  # and all other documents
-            i = better[place]
+        before = t[last_better[0]]
+        for i in last_better:  # and all other documents
             total *= math.exp(before - t[i])
             before = t[i]
-            while met < len(worse) and t[i] - t[worse[len(worse) - 1 - met]] >= WORST_LEAD:
-                total += math.exp(t[worse[len(worse) - 1 - met]] - t[i])
+            while met < len(worse) and t[i] - t[last_worse[met]] >= WORST_LEAD:
+                total += math.exp(t[last_worse[met]] - t[i])
                 met += 1
             loss += total
             ranked_grad[i] -= total

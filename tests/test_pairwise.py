@@ -115,23 +115,19 @@ def grades_of_all_kinds(rng, n):
 
 
 @numba.njit
-def grade_levels(grades, level):
-    return bisection.grade_levels(grades, level)
+def new_bisection(grades):
+    return bisection.new_bisection(grades)
 
 
 def splits(grades):
     """Return where levels begin, and every split: its bounds and the documents between them."""
-    n = len(grades)
-    level, documents, scratch = np.empty(n, np.int64), np.arange(n), np.empty(n, np.int64)
     # Python cannot call a helper of kernels, so it is taken as a Python function.
     halve = getattr(bisection.halve, "py_func", bisection.halve)
-    begins = grade_levels(grades, level)
-    parts, waiting, found = np.zeros(2 * len(begins), np.int64), 1, []
-    parts[1] = len(begins) - 1
+    cuts, waiting, found = new_bisection(grades), 1, []
     while waiting > 0:
-        waiting, start, cut, stop = halve(parts, waiting, begins, level, documents, scratch)
-        found.append((start, cut, stop, documents[start:stop].copy()))
-    return begins, found
+        waiting, start, cut, stop = halve(cuts, waiting)
+        found.append((start, cut, stop, cuts.documents[start:stop].astype(int)))
+    return cuts.begins, found
 
 
 def test_grades_are_split_where_the_halves_are_most_even(rng):

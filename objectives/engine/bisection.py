@@ -7,6 +7,8 @@ The parts then add up to O(n log n) documents however many distinct grades there
 than 2 n where most have one of two grades.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from ..validation import Floats, Integers
@@ -36,34 +38,39 @@ def grade_levels(labels: Floats, level: Integers) -> Integers:
     return begins[: levels + 1]
 
 
+class Bisection(NamedTuple):
+    """The documents of a query, and its parts that are still to be cut."""
+
+    # Each part is a range of them, best grades first, and keeps its order. Unsigned numbers: an
+    # index need not be tested for counting from the end.
+    documents: Any
+    scratch: Any
+    parts: Integers  # a stack: lowest and last level, at first 0 and the number of levels
+    begins: Integers  # from `grade_levels`
+    level: Integers
+
+
+@jit_allocating
+def new_bisection(labels: Floats) -> Bisection:
+    """Return all documents in the order of `labels` as one part."""
+    n = len(labels)
+    documents, level = np.empty(n, np.uint64), np.empty(n, np.int64)
+    begins = grade_levels(labels, level)
+    parts = np.zeros(2 * len(begins), np.int64)
+    parts[1] = len(begins) - 1
+    for i in range(n):
+        documents[i] = i
+    return Bisection(documents, np.empty(n, np.uint64), parts, begins, level)
+
+
 @jit_helper
-def halve(
-    parts: Integers,
-    waiting: int,
-    begins: Integers,
-    level: Integers,
-    documents: Integers,
-    scratch: Integers,
-) -> tuple[int, int, int, int]:
-    """Take a part from the stack and list its better documents before its worse ones.
+def halve(b: Bisection, waiting: int) -> tuple[int, int, int, int]:
+    """Take a part from the stack, of height `waiting`; push its halves if it has several grades.
 
-    Parameters
-    ----------
-    parts, waiting
-        The stack and its height: pairs of lowest and last level, at first 0 and the number of
-        levels. If the part has more than one grade, its halves are pushed.
-    begins, level
-        From `grade_levels`.
-    documents
-        All documents. Each part is a range of them, best grades first, and keeps its order.
-    scratch
-        As long as the longest part.
-
-    Returns
-    -------
-    waiting, start, cut, stop
-        Each pair has one of documents[start:cut] and one of documents[cut:stop].
+    Return the new height, start, cut and stop: each pair across the cut has one of
+    documents[start:cut], which are better, and one of documents[cut:stop].
     """
+    parts, begins, documents = b.parts, b.begins, b.documents
     waiting -= 1
     lowest, last = parts[2 * waiting], parts[2 * waiting + 1]
     n = begins[-1]
@@ -86,15 +93,14 @@ def halve(
     parts[2 * waiting + 2] = low
     parts[2 * waiting + 3] = last
     # No branches: which half a document falls in is unpredictable.
-    better = start
-    worse = 0
-    for place in range(start, stop):
+    better, worse = start, 0
+    for place in range(np.uint64(start), np.uint64(stop)):
         document = documents[place]
-        documents[better] = document
-        scratch[worse] = document
-        is_better = 1 if level[document] >= low else 0
+        documents[np.uint64(better)] = document
+        b.scratch[np.uint64(worse)] = document
+        is_better = 1 if b.level[document] >= low else 0
         better += is_better
         worse += 1 - is_better
-    for place in range(worse):
-        documents[better + place] = scratch[place]
+    for place in range(np.uint64(worse)):
+        documents[np.uint64(better) + place] = b.scratch[place]
     return waiting + 2, start, better, stop

@@ -15,8 +15,8 @@ Numerics
     they count the same pairs and differ only in the last bits of sums.
 
 Cost
-    O(n log n). With five grades, 21 ns per document in lists of 20, 34 at 120 and 41 from 1,000 on.
-    If all grades differ, 149 at 1,000.
+    O(n log n). With five grades, 21 ns per document in lists of 20, 34 at 120 and 39 from 1,000 on.
+    If all grades differ, 130 at 1,000.
 """
 
 import math
@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..validation import Floats
-from .bisection import grade_levels, halve
+from .bisection import halve, new_bisection
 from .driver import query_kernel
 from .jit import jit_allocating, jit_ordered
 from .order import in_order, order_by_score
@@ -81,23 +81,17 @@ def _sweeps(
 ) -> tuple[float, float]:
     n = len(scores)
     order = order_by_score(scores)
-    t, ranked_y = in_order(scores, order), in_order(labels, order)
-    level = np.empty(n, dtype=np.int64)
-    begins = grade_levels(ranked_y, level)
-    parts = np.zeros(2 * len(begins), np.int64)
-    parts[1] = len(begins) - 1
-    ranks, scratch = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-    for rank in range(n):
-        ranks[rank] = rank
+    t, cuts = in_order(scores, order), new_bisection(in_order(labels, order))
     ranked_grad, ranked_hess = np.zeros(n), np.zeros(n)
     loss = 0.0
     pairs = 0.0
     waiting = 1
     while waiting > 0:
-        waiting, start, cut, stop = halve(parts, int(waiting), begins, level, ranks, scratch)
+        waiting, start, cut, stop = halve(cuts, int(waiting))
         if cut == stop:
             continue
-        better, worse = ranks[start:cut], ranks[cut:stop]
+        better, worse = cuts.documents[start:cut], cuts.documents[cut:stop]
+        last_better, last_worse = better[::-1], worse[::-1]
         pairs += len(better) * float(len(worse))
         met = 0  # worse documents with v > 0
         total = 0.0
@@ -109,7 +103,7 @@ def _sweeps(
             squares += step * (2.0 * total + met * step)
             total += met * step
             while met < len(worse):
-                lacking = _violation(margin, t[i], t[worse[met]])
+                lacking = _violation(margin, t[i], t[worse[np.uint64(met)]])
                 if lacking <= 0.0:
                     break
                 total += lacking
@@ -120,14 +114,13 @@ def _sweeps(
             ranked_hess[i] += met
         met = 0  # better documents, from the last
         total = 0.0
-        before = t[worse[-1]]
-        for place in range(len(worse) - 1, -1, -1):
-            j = worse[place]
+        before = t[last_worse[0]]
+        for j in last_worse:
             step = t[j] - before
             before = t[j]
             total += met * step
             while met < len(better):
-                lacking = _violation(margin, t[better[len(better) - 1 - met]], t[j])
+                lacking = _violation(margin, t[last_better[np.uint64(met)]], t[j])
                 if lacking <= 0.0:
                     break
                 total += lacking
