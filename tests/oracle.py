@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -74,18 +75,12 @@ def any_gain(function):
 def ranks(scores):
     """Return 1-based positions under a stable sort by descending score."""
     order = sorted(range(len(scores)), key=lambda i: -scores[i])
-    rank = [0] * len(scores)
-    for position, i in enumerate(order, start=1):
-        rank[i] = position
-    return rank
+    return (np.argsort(order) + 1).tolist()
 
 
 def ideal_dcg(grades, k=None, kind="log2"):
-    best = sorted((gain(y) for y in grades), reverse=True)
-    n = len(best)
-    if k is not None:
-        best = best[:k]
-    return sum(g * discount(r, kind, n) for r, g in enumerate(best, start=1))
+    best = sorted((gain(y) for y in grades), reverse=True)[:k]
+    return sum(g * discount(r, kind, len(grades)) for r, g in enumerate(best, start=1))
 
 
 def dcg(scores, grades, k=None):
@@ -296,25 +291,22 @@ def lambdarank_pairs(
     rank = ranks(scores)
     z = ideal_dcg(grades, truncation, discount_kind) if target == "ndcg" else 1.0
     pairs = []
-    for i in range(n):
-        for j in range(n):
-            if grades[i] <= grades[j]:
-                continue
-            if truncation is not None and min(rank[i], rank[j]) > truncation:
-                continue
-            if target in ("ndcg", "dcg"):
-                apart = abs(rank[i] - rank[j])
-                d = [discount(r, discount_kind, n) for r in (rank[i], rank[j], apart, apart + 1)]
-                of_swap, of_distance = abs(d[0] - d[1]), d[2] - d[3]
-                w = abs(gain(grades[i]) - gain(grades[j])) / z
-                w *= {
-                    "lambda": of_swap,
-                    "ndcg-loss2": of_distance,
-                    "ndcg-loss2++": 10.0 * of_distance + of_swap,
-                }[variant]
-            else:
-                w = change_by_swap(target, scores, grades, i, j)
-            pairs.append((i, j, w))
+    for i, j in _pairs(grades):
+        if truncation is not None and min(rank[i], rank[j]) > truncation:
+            continue
+        if target in ("ndcg", "dcg"):
+            apart = abs(rank[i] - rank[j])
+            d = [discount(r, discount_kind, n) for r in (rank[i], rank[j], apart, apart + 1)]
+            of_swap, of_distance = abs(d[0] - d[1]), d[2] - d[3]
+            w = abs(gain(grades[i]) - gain(grades[j])) / z
+            w *= {
+                "lambda": of_swap,
+                "ndcg-loss2": of_distance,
+                "ndcg-loss2++": 10.0 * of_distance + of_swap,
+            }[variant]
+        else:
+            w = change_by_swap(target, scores, grades, i, j)
+        pairs.append((i, j, w))
     return normalised(scores, pairs, sigma, offset) if norm else pairs
 
 
@@ -337,8 +329,7 @@ def lambdarank(scores, grades, *, sigma=1.0, discount="log2", frozen_at=None, **
 
 
 def _pairs(grades):
-    n = len(grades)
-    return [(i, j) for i in range(n) for j in range(n) if grades[i] > grades[j]]
+    return [(i, j) for i, j in permutations(range(len(grades)), 2) if grades[i] > grades[j]]
 
 
 WORST_LEAD = -36.0  # where RankBoost's exponential continues as its tangent
@@ -434,22 +425,31 @@ def softmax(values):
     return [p / sum(powers) for p in powers]
 
 
+def cross_entropy(weights, scores):
+    """Return that of the weights' shares and the softmax of the scores."""
+    log_sum = np.logaddexp.reduce(scores)
+    return sum(w / sum(weights) * (log_sum - s) for w, s in zip(weights, scores, strict=True))
+
+
+def logistic(targets, scores):
+    """Return the sum of logistic losses on these probabilities."""
+    return sum(
+        (1.0 - p) * np.logaddexp(0.0, s) + p * np.logaddexp(0.0, -s)
+        for p, s in zip(targets, scores, strict=True)
+    )
+
+
 @ranking
 def listnet(scores, grades, **_):
     """Cross entropy of the top-one probabilities."""
-    log_sum = np.logaddexp.reduce(scores)
-    return sum(p * (log_sum - s) for p, s in zip(softmax(grades), scores, strict=True))
+    return cross_entropy(softmax(grades), scores)
 
 
 @ranking
 def query_softmax(scores, grades, *, beta=1.0, **_):
     """Cross entropy with shares of the labels."""
-    log_sum = np.logaddexp.reduce([beta * s for s in scores])
     largest = max(grades)  # divides first: the smallest floats have too few digits for shares
-    total = sum(y / largest for y in grades)
-    return sum(
-        y / largest / total * (log_sum - beta * s) for y, s in zip(grades, scores, strict=True)
-    )
+    return cross_entropy([y / largest for y in grades], [beta * s for s in scores])
 
 
 @any_gain
@@ -457,8 +457,7 @@ def xe_ndcg(scores, grades, *, gamma=None, **_):
     """Cross entropy with shares of 2^y - gamma; without draws, gamma is its mean."""
     kept = 1.0 - (0.5 if gamma is None else gamma)
     parts = [math.expm1(y * math.log(2.0)) + kept for y in grades]  # 2^y - 1, even of small grades
-    log_sum = np.logaddexp.reduce(scores)
-    return sum(p / sum(parts) * (log_sum - s) for p, s in zip(parts, scores, strict=True))
+    return cross_entropy(parts, scores)
 
 
 @ranking
@@ -542,10 +541,7 @@ def query_cross_entropy(scores, grades, *, top=1.0, **_):
         else:
             most = b
         b = 0.5 * least + 0.5 * most
-    return sum(
-        (1.0 - p) * np.logaddexp(0.0, x - b) + p * np.logaddexp(0.0, b - x)
-        for p, x in zip(t, leads, strict=True)
-    )
+    return logistic(t, [x - b for x in leads])
 
 
 def query_cross_entropy_majorizer(scores, grades, *, top=1.0, **_):
@@ -566,20 +562,11 @@ def query_rmse(scores, grades, **_):
 
 def calibrated(scores, grades, *, top=1.0, share=0.2, **_):
     """Return logistic loss on probabilities, and a cross entropy of the shares of sigmoids."""
-    n = len(scores)
     t = [min(y / top, 1.0) for y in grades]
-    ln_p = [-np.logaddexp(0.0, -s) for s in scores]
-    ln_not = [-np.logaddexp(0.0, s) for s in scores]
-    loss = 0.0
-    for target, yes, no in zip(t, ln_p, ln_not, strict=True):
-        loss -= (1.0 - share) * (target * yes + (1.0 - target) * no) / n
+    loss = (1.0 - share) / len(t) * logistic(t, scores)
     if sum(t) == 0.0 or nothing_to_rank(t):
         return loss
-    log_total = np.logaddexp.reduce(ln_p)
-    for target, yes in zip(t, ln_p, strict=True):
-        if target > 0.0:
-            loss -= share * target / sum(t) * (yes - log_total)
-    return loss
+    return loss + share * cross_entropy(t, [-np.logaddexp(0.0, -s) for s in scores])
 
 
 @any_gain
@@ -588,17 +575,16 @@ def yetirank(scores, grades, *, decay=0.85, target=None, discount="log2", frozen
     n, total = len(scores), 0.0
     at = scores if frozen_at is None else frozen_at
     rank = ranks(at)
-    for i in range(n):
-        for j in range(n):
-            if grades[i] > grades[j] and abs(rank[i] - rank[j]) == 1:
-                w = (grades[i] - grades[j]) * decay ** (min(rank[i], rank[j]) - 1)
-                if target in ("ndcg", "dcg"):
-                    d = [globals()["discount"](rank[m], discount, n) for m in (i, j)]
-                    w = (gain(grades[i]) - gain(grades[j])) * abs(d[0] - d[1])
-                    w /= ideal_dcg(grades, kind=discount) if target == "ndcg" else 1.0
-                elif target is not None:
-                    w = change_by_swap(target, at, grades, i, j)
-                total += w * np.logaddexp(0.0, scores[j] - scores[i])
+    for i, j in _pairs(grades):
+        if abs(rank[i] - rank[j]) == 1:
+            w = (grades[i] - grades[j]) * decay ** (min(rank[i], rank[j]) - 1)
+            if target in ("ndcg", "dcg"):
+                d = [globals()["discount"](rank[m], discount, n) for m in (i, j)]
+                w = (gain(grades[i]) - gain(grades[j])) * abs(d[0] - d[1])
+                w /= ideal_dcg(grades, kind=discount) if target == "ndcg" else 1.0
+            elif target is not None:
+                w = change_by_swap(target, at, grades, i, j)
+            total += w * np.logaddexp(0.0, scores[j] - scores[i])
     return total
 
 
@@ -725,11 +711,9 @@ def soft_indicators(scores, sigma, band=40.0):
     rank = ranks(scores)
     h = np.zeros((n, n))
     for centre in range(n):
-        e = np.zeros(n)
-        for i in range(n):
-            with np.errstate(over="ignore"):
-                x = (scores[i] - scores[centre]) ** 2 / sigma
-            e[i] = np.exp(-x) if x <= band else 0.0  # (11)
+        with np.errstate(over="ignore"):
+            x = (np.array(scores) - scores[centre]) ** 2 / sigma
+        e = np.where(x <= band, np.exp(-x), 0.0)  # (11)
         h[:, rank[centre] - 1] = e / e.sum()
     return h
 
@@ -738,12 +722,8 @@ def _smooth_sum(scores, values, weights, sigma, band):
     """Return sum_ij a_i b_j h_ij (8), or 0 where all a are equal; b is zero beyond its end."""
     if nothing_to_rank(values):
         return 0.0
-    h = soft_indicators(scores, sigma, band)
-    total = 0.0
-    for i, a in enumerate(values):
-        for j, b in enumerate(weights[: len(values)]):
-            total += a * b * h[i, j]
-    return total
+    b = np.array(weights[: len(values)])
+    return values @ soft_indicators(scores, sigma, band)[:, : len(b)] @ b
 
 
 def _gains_and_discounts(grades, k, normalize, kind):
@@ -791,15 +771,12 @@ def sdcg_gauss_newton(scores, grades, *, hinged=False, alpha=1.0, beta=1.0, **op
     r = (shf_ranks if hinged else sdcg_ranks)(scores, grades, alpha)
     c = [_slope_of_rank(r[i], grades[i], z, beta, cut, discount) for i in range(n)]
     hess = np.zeros(n)
-    for p in range(n):
-        for j in range(n):
-            if j == p:
-                continue
-            x, hinge = scores[p] - scores[j], hinged and grades[p] != grades[j]
-            wrong = hinge and (x < 0 if grades[p] > grades[j] else x > 0)
-            slope = -alpha / 4.0 if wrong else dG(alpha, x)
-            apart = discount == "linear" and cut is None and not hinge
-            hess[p] -= (abs(c[p] - c[j]) if apart else c[p] + c[j]) * slope * alpha / 2.0
+    for p, j in permutations(range(n), 2):
+        x, hinge = scores[p] - scores[j], hinged and grades[p] != grades[j]
+        wrong = hinge and (x < 0 if grades[p] > grades[j] else x > 0)
+        slope = -alpha / 4.0 if wrong else dG(alpha, x)
+        apart = discount == "linear" and cut is None and not hinge
+        hess[p] -= (abs(c[p] - c[j]) if apart else c[p] + c[j]) * slope * alpha / 2.0
     return hess
 
 
@@ -864,13 +841,11 @@ def soft_ndcg_gauss_newton(scores, grades, *, sigma=1.0, discount="log2", **_):
         )
         return gain(grades[j]) * (ahead - behind) / ideal_dcg(grades, kind=discount)
 
-    for p in range(n):
-        for j in range(n):
-            if j != p:
-                x = (scores[p] - scores[j]) / (2.0 * sigma)
-                slope = math.exp(-x * x) / (2.0 * sigma * math.sqrt(math.pi))
-                pull = -(gained_by(p, j) - gained_by(j, p)) * slope
-                hess[p] += abs(pull) / (sigma * math.sqrt(math.pi))
+    for p, j in permutations(range(n), 2):
+        x = (scores[p] - scores[j]) / (2.0 * sigma)
+        slope = math.exp(-x * x) / (2.0 * sigma * math.sqrt(math.pi))
+        pull = -(gained_by(p, j) - gained_by(j, p)) * slope
+        hess[p] += abs(pull) / (sigma * math.sqrt(math.pi))
     return hess
 
 
@@ -928,22 +903,18 @@ def smooth_ap_gauss_newton(scores, grades, *, sigma=1.0, **_):
     if nothing_to_rank(relevant):
         return np.zeros(n)
     rank, count = np.ones(n), np.ones(n)
-    for i in range(n):
-        for j in range(n):
-            if j != i:
-                rank[i] += G(1.0 / sigma, scores[i] - scores[j])
-                count[i] += relevant[j] * G(1.0 / sigma, scores[i] - scores[j])
+    for i, j in permutations(range(n), 2):
+        rank[i] += G(1.0 / sigma, scores[i] - scores[j])
+        count[i] += relevant[j] * G(1.0 / sigma, scores[i] - scores[j])
 
     def slope(i, j):
         """Return how A grows with the share by which j is above i."""
         return relevant[i] / total * (relevant[j] / rank[i] - count[i] / rank[i] ** 2)
 
     hess = np.zeros(n)
-    for p in range(n):
-        for j in range(n):
-            if j != p:
-                size = abs(slope(p, j)) + abs(slope(j, p))
-                hess[p] -= size * dG(1.0 / sigma, scores[p] - scores[j]) / (2.0 * sigma)
+    for p, j in permutations(range(n), 2):
+        size = abs(slope(p, j)) + abs(slope(j, p))
+        hess[p] -= size * dG(1.0 / sigma, scores[p] - scores[j]) / (2.0 * sigma)
     return hess
 
 
@@ -957,33 +928,27 @@ STEP = 1e-2
 REACH = max(_FIRST) * STEP  # how far one score moves; kinks must be farther away than this
 
 
-def _moved(scores, p, by):
-    moved = list(scores)
-    moved[p] += by
-    return moved
+def _differences(loss, scores, coefficients, sign):
+    """Return the sum of c (loss ahead + sign * loss behind) for each score."""
+    result = np.zeros(len(scores))
+    for p in range(len(scores)):
+        for offset, c in coefficients.items():
+            ahead, behind = list(scores), list(scores)
+            ahead[p] += offset * STEP
+            behind[p] -= offset * STEP
+            result[p] += c * (loss(ahead) + sign * loss(behind))
+    return result
 
 
 def gradient(loss, scores):
     """Return the gradient of loss(scores)."""
-    result = np.zeros(len(scores))
-    for p in range(len(scores)):
-        for offset, c in _FIRST.items():
-            up = loss(_moved(scores, p, offset * STEP))
-            down = loss(_moved(scores, p, -offset * STEP))
-            result[p] += c * (up - down) / STEP
-    return result
+    return _differences(loss, scores, _FIRST, -1.0) / STEP
 
 
 def hessian_diagonal(loss, scores):
     """Return the diagonal of the Hessian of loss(scores)."""
-    result = np.zeros(len(scores))
     middle = loss(list(scores))
-    for p in range(len(scores)):
-        for offset, c in _SECOND.items():
-            up = loss(_moved(scores, p, offset * STEP)) - middle
-            down = loss(_moved(scores, p, -offset * STEP)) - middle
-            result[p] += c * (up + down) / STEP**2
-    return result
+    return _differences(lambda s: loss(s) - middle, scores, _SECOND, 1.0) / STEP**2
 
 
 def _exact(loss):
