@@ -66,7 +66,7 @@ from .base import Objective
 from .contract import Contract
 from .engine.columns import DIFFERENT, ONE, QUICK_PAIRS, Rules, Tuning
 from .engine.driver import Kernel
-from .engine.far_field import DIFFERENCE, SAME, SLOPE, fit_of, pair_entry
+from .engine.far_field import DIFFERENCE, SLOPE, fit_of, pair_entry
 from .engine.pairs import Document, pair_loop
 from .engine.sigmoid import Sums, sigmoid_kernel, step
 from .engine.smooth_ranks import (
@@ -101,7 +101,7 @@ FIT = fit_of(pair_entry(SLOPE, SLOPE, odd=True), pair_entry(SLOPE, SLOPE), weigh
 
 def _of_ranked(other: float, relation: int, side: int) -> list[Floats]:
     """Return the numbers of c_i plus `other` times c_j."""
-    return [SLOPE, other * SLOPE] if relation == SAME else [0.0 * SLOPE, 0.0 * SLOPE]
+    return [SLOPE, other * SLOPE]
 
 
 RANKED_FIT = fit_of(partial(_of_ranked, -1.0), partial(_of_ranked, 1.0))

@@ -67,8 +67,8 @@ from .engine.columns import (
     Columns,
     Rules,
 )
-from .engine.far_field import ABOVE, LOGISTIC, SAME, SLOPE, constant, fit_of
-from .engine.jit import Function, jit_helper
+from .engine.far_field import ABOVE, LOGISTIC, SLOPE, constant, fit_of
+from .engine.jit import jit_helper
 from .engine.pairs import Document, pair_loop
 from .engine.sigmoid import Sums, sigmoid_kernel, step
 from .parameters import schedulable
@@ -88,14 +88,20 @@ def of_pair(p: Rules, worse: Document, better: Document) -> tuple[float, float]:
     return (better.own - worse.own) * (worse.decay * better.decay * share * share), 0.0
 
 
-def _same(*channels: Floats) -> Function:
-    """Return an entry of `fit_of`: all documents are alike."""
-    return lambda relation, side: [float(relation == SAME) * each for each in channels]
-
-
 def _far_ranks(relation: int, side: int) -> list[Floats]:
-    value = float(relation == SAME) * (LOGISTIC - constant(0.5))
-    return [-value if side == ABOVE else value]
+    return [constant(0.5) - LOGISTIC if side == ABOVE else LOGISTIC - constant(0.5)]
+
+
+def _far_slopes(relation: int, side: int) -> list[Floats]:
+    return [SLOPE]
+
+
+def _pulls(relation: int, side: int) -> list[Floats]:
+    return [SLOPE, -SLOPE]
+
+
+def _no_bends(relation: int, side: int) -> list[Floats]:
+    return [constant(0.0), constant(0.0)]
 
 
 @jit_helper
@@ -153,10 +159,9 @@ def write_squares(p: Rules, batch: Batch, w: Columns) -> None:
 
 _ranks = Sums(
     near_ranks=pair_loop(of_rank),
-    rank_fit=fit_of(_far_ranks, _same(SLOPE)),
+    rank_fit=fit_of(_far_ranks, _far_slopes),
     prepare=write_differences,
 )
-_FIT = fit_of(_same(SLOPE, -SLOPE), _same(0.0 * SLOPE, 0.0 * SLOPE))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,7 +202,7 @@ class Spearman(Objective):
 
     name: ClassVar[str] = "spearman"
     kernel = sigmoid_kernel(
-        _ranks._replace(near=pair_loop(of_pair), fit=_FIT, finish=divide),
+        _ranks._replace(near=pair_loop(of_pair), fit=fit_of(_pulls, _no_bends), finish=divide),
         _ranks._replace(finish=write_squares),
     )
     claims: ClassVar[Contract] = Contract(labels=NUMBERS)

@@ -17,7 +17,7 @@ from typing import Any
 
 from ..validation import Floats
 from .columns import BEGIN, CURVATURE, CUT, OWN, RANK, SIZE, WORTH, Batch, Columns, Rules
-from .far_field import ABOVE, LOGISTIC, SAME, constant, fit_of
+from .far_field import ABOVE, LOGISTIC, constant, fit_of
 from .gains import LINEAR, LOG2, RECIPROCAL, SQRT, TABLE, Discount
 from .jit import Function, jit_helper
 from .pairs import Document, pair_loop
@@ -41,8 +41,6 @@ def _of_pair(p: Rules, worse: Document, better: Document) -> tuple[float, float]
 
 
 def _far_ranks(relation: int, side: int) -> list[Floats]:
-    if relation != SAME:
-        return [constant(0.0)]
     return [constant(1.0) - LOGISTIC if side == ABOVE else LOGISTIC]  # G(-x) = 1 - G(x)
 
 
