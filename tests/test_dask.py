@@ -3,6 +3,7 @@
 import gc
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 
 import dask
 import dask.array as da
@@ -14,10 +15,11 @@ import pytest
 import xgboost as xgb
 import xgboost.dask as dxgb
 from distributed import Client, LocalCluster
-from training import XGBOOST
+from training import XGBOOST, matrix
 
 import boostrank
 from boostrank.dask import by_query, group_sizes
+from boostrank.datasets import RankingData
 from boostrank.hosts.undocumented import mean_over_lightgbm_workers
 
 ROUNDS = 5
@@ -58,7 +60,7 @@ def data():
     X = np.clip(np.round(rng.normal(size=(group.sum(), 6)) * 4), -4, 4) / 4
     y = np.clip(np.round(X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=len(X))), 0, 4)
     y[: group[:30].sum()] = np.minimum(y[: group[:30].sum()], 1)  # the workers' Hessians differ
-    return X, y, group
+    return RankingData(X, y, np.repeat(np.arange(len(group)), group))
 
 
 def on_workers(client, array, sizes, workers=None):
@@ -78,10 +80,8 @@ def documents(group, queries):
 
 
 def partitioned(client, data, queries=(15, 15, 10, 20)):
-    X, y, group = data
-    sizes = documents(group, queries)
-    qid = np.repeat(np.arange(len(group)), group)
-    return [on_workers(client, array, sizes) for array in (X, y, qid)]
+    sizes = documents(data.group, queries)
+    return [on_workers(client, array, sizes) for array in (data.X, data.y, data.qid)]
 
 
 def dask_lightgbm(client, objective, X, y, qid, **kwargs):
@@ -95,13 +95,13 @@ def dask_xgboost(client, objective, X, y, qid):
     return dxgb.train(client, XGBOOST, matrix, ROUNDS, obj=objective)["booster"]
 
 
-def lightgbm(objective, X, y, group, **kwargs):
+def lightgbm(objective, data, **kwargs):
     ranker = lgb.LGBMRanker(objective=objective, n_jobs=1, **LIGHTGBM)
-    return ranker.fit(X, y, group=group, **kwargs).booster_
+    return ranker.fit(data.X, data.y, group=data.group, **kwargs).booster_
 
 
-def xgboost(objective, X, y, group):
-    return xgb.train(XGBOOST, xgb.DMatrix(X, y, group=group), ROUNDS, obj=objective)
+def xgboost(objective, data, **kwargs):
+    return xgb.train(XGBOOST, matrix(data, **kwargs), ROUNDS, obj=objective)
 
 
 def difference(first, second, X):
@@ -119,12 +119,11 @@ TRAIN = {"lightgbm": (dask_lightgbm, lightgbm), "xgboost": (dask_xgboost, xgboos
 
 def test_two_workers_train_as_one(client, data, host, objective):
     """Hessians must be equal: on several workers LightGBM counts documents by their Hessians."""
-    X, y, group = data
     if host == "lightgbm":
         objective = objective.replace(hessian="constant", query_fraction=1.0)
     on_two, on_one = TRAIN[host]
     booster = on_two(client, objective, *partitioned(client, data))
-    assert difference(booster, on_one(objective, X, y, group), X) < 1e-6
+    assert difference(booster, on_one(objective, data), data.X) < 1e-6
 
 
 def test_lightgbm_counts_documents_by_their_hessians(client, data):
@@ -132,12 +131,11 @@ def test_lightgbm_counts_documents_by_their_hessians(client, data):
 
     If this fails, LightGBM counts documents, and the test above need not set Hessians.
     """
-    X, y, group = data
     params = {**LIGHTGBM, "min_child_samples": 10}
-    dX, dy, qid = partitioned(client, data)
-    ranker = lgb.DaskLGBMRanker(client=client, **params).fit(dX, dy, group=group_sizes(qid))
-    expected = lgb.LGBMRanker(n_jobs=1, **params).fit(X, y, group=group)
-    assert difference(ranker.booster_, expected.booster_, X) > 1e-2
+    X, y, qid = partitioned(client, data)
+    ranker = lgb.DaskLGBMRanker(client=client, **params).fit(X, y, group=group_sizes(qid))
+    expected = lgb.LGBMRanker(n_jobs=1, **params).fit(data.X, data.y, group=data.group)
+    assert difference(ranker.booster_, expected.booster_, data.X) > 1e-2
 
 
 @pytest.fixture
@@ -152,43 +150,42 @@ def three_workers(client):
 
 
 def test_three_workers(three_workers, data):
-    X, y, group = data
     objective = boostrank.Blend(hessian="constant")
     parts = partitioned(three_workers, data, (10, 10, 10, 10, 10, 10))
     for on_three, on_one in TRAIN.values():
         booster = on_three(three_workers, objective, *parts)
-        assert difference(booster, on_one(objective, X, y, group), X) < 1e-6
+        assert difference(booster, on_one(objective, data), data.X) < 1e-6
 
 
 def test_weights_of_documents_and_an_object_used_again(client, data):
-    X, y, group = data
     objective = boostrank.objective("reg-shf-sdcg", **PARAMS["reg-shf-sdcg"])
-    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(data.y))
     parts = partitioned(client, data)
-    expected = lightgbm(objective, X, y, group, sample_weight=weight)
+    expected = lightgbm(objective, data, sample_weight=weight)
     weight = on_workers(client, weight, parts[1].chunks[0])
     for _ in range(2):
         booster = dask_lightgbm(client, objective, *parts, sample_weight=weight)
-        assert difference(booster, expected, X) < 1e-6
-    expected = xgboost(objective, X, y, group)
+        assert difference(booster, expected, data.X) < 1e-6
+    expected = xgboost(objective, data)
     for _ in range(2):
-        assert difference(dask_xgboost(client, objective, *parts), expected, X) < 1e-6
+        assert difference(dask_xgboost(client, objective, *parts), expected, data.X) < 1e-6
 
 
 def test_xgboost_worker_without_documents(client, data):
     """A worker that has only validation data calls the objective with nothing."""
-    X, y, group = data
-    qid = np.repeat(np.arange(len(group)), group)
     matrices = []
     for worker in sorted(client.nthreads()):
-        parts = [on_workers(client, array, [len(array)], [worker]) for array in (X, y, qid)]
-        matrices.append(dxgb.DaskDMatrix(client, parts[0], parts[1], qid=parts[2]))
+        X, y, qid = (
+            on_workers(client, array, [len(array)], [worker])
+            for array in (data.X, data.y, data.qid)
+        )
+        matrices.append(dxgb.DaskDMatrix(client, X, y, qid=qid))
     train, validation = matrices
     objective = boostrank.SHFSDCG()
     booster = dxgb.train(
         client, XGBOOST, train, ROUNDS, obj=objective, evals=[(validation, "validation")]
     )["booster"]
-    assert difference(booster, xgboost(objective, X, y, group), X) < 1e-6
+    assert difference(booster, xgboost(objective, data), data.X) < 1e-6
 
 
 @contextmanager
@@ -204,19 +201,18 @@ def refused(client, message):
 
 @pytest.fixture(scope="module")
 def clicks(data):
-    """The same documents, clicked where they are good and shown near the top."""
-    X, _, group = data
+    """The same documents, clicked where they are good and shown near the top; their positions."""
     rng = np.random.default_rng(5)
-    position = np.concatenate([rng.permutation(size) + 1 for size in group])
-    y = (rng.random(len(X)) < 1 / (1 + np.exp(-2 * X[:, 0])) / position).astype(float)
-    return X, y, group, position
+    position = np.concatenate([rng.permutation(size) + 1 for size in data.group])
+    y = rng.random(len(data.X)) < 1 / (1 + np.exp(-2 * data.X[:, 0])) / position
+    return replace(data, y=y), position
 
 
 def on_clicks(client, clicks, objective):
-    X, y, group, position = clicks
-    dX, dy, qid = partitioned(client, (X, y, group))
-    shown = on_workers(client, position, dy.chunks[0])
-    matrix = dxgb.DaskDMatrix(client, dX, dy, qid=qid, label_lower_bound=shown)
+    data, position = clicks
+    X, y, qid = partitioned(client, data)
+    shown = on_workers(client, position, y.chunks[0])
+    matrix = dxgb.DaskDMatrix(client, X, y, qid=qid, label_lower_bound=shown)
     return dxgb.train(client, XGBOOST, matrix, ROUNDS, obj=objective)["booster"]
 
 
@@ -229,11 +225,10 @@ UNBIASED = {
 
 @pytest.mark.parametrize("form", UNBIASED)
 def test_xgboost_learns_from_clicks_as_on_one_worker(client, clicks, form):
-    X, y, group, position = clicks
-    matrix = xgb.DMatrix(X, y, group=group, label_lower_bound=position)
-    expected = xgb.train(XGBOOST, matrix, ROUNDS, obj=UNBIASED[form])
+    data, position = clicks
+    expected = xgboost(UNBIASED[form], data, label_lower_bound=position)
     booster = on_clicks(client, clicks, UNBIASED[form])
-    assert difference(booster, expected, X) < 1e-6
+    assert difference(booster, expected, data.X) < 1e-6
     if form != "given":
         factors = boostrank.position_bias(expected).factors
         assert np.abs(factors[0] - factors[0, 0]).max() > 0.1
@@ -242,11 +237,11 @@ def test_xgboost_learns_from_clicks_as_on_one_worker(client, clicks, form):
 
 
 def test_clicks_on_several_workers_need_last_and_positions_of_their_own(client, clicks):
-    X, y, group, position = clicks
+    data, position = clicks
     objective = boostrank.Unbiased(boostrank.Blend())
     with refused(client, "^last is missing: the workers of a distributed"):
         on_clicks(client, clicks, objective)
-    parts = partitioned(client, (X, y, group))
+    parts = partitioned(client, data)
     whole = objective.replace(last=5, position=position)
     for train in (dask_xgboost, dask_lightgbm):
         with refused(client, r"^Unbiased\(position=\.\.\.\) does not train"):
@@ -257,8 +252,7 @@ def test_clicks_on_several_workers_need_last_and_positions_of_their_own(client, 
 
 @pytest.mark.parametrize("train", [dask_lightgbm, dask_xgboost])
 def test_an_error_in_a_worker_reaches_the_driver_and_frees_the_workers(client, data, train):
-    X, y, group = data
-    parts = partitioned(client, (X, np.append(y[:-1], 2000), group))
+    parts = partitioned(client, replace(data, y=np.append(data.y[:-1], 2000)))
     with refused(client, "labels must be relevance grades.* got 2000.0 at row") as caught:
         train(client, boostrank.SHFSDCG(), *parts)
     assert "documents of one worker" in caught.value.__notes__[0]
@@ -266,17 +260,16 @@ def test_an_error_in_a_worker_reaches_the_driver_and_frees_the_workers(client, d
 
 def test_lightgbm_trains_again_after_an_error(client, data):
     """The remains of a failed training must not take down the network of the next one."""
-    X, y, group = data
     objective = boostrank.SHFSDCG(perturb=None)
     parts = partitioned(client, data)
     for row in (0, -1):  # each worker fails once
-        bad = y.copy()
+        bad = data.y.copy()
         bad[row] = 2000
         with refused(client, "labels must be relevance grades"):
-            dask_lightgbm(client, objective, *partitioned(client, (X, bad, group)))
+            dask_lightgbm(client, objective, *partitioned(client, replace(data, y=bad)))
         gc.collect()
         booster = dask_lightgbm(client, objective, *parts, callbacks=[lambda _: gc.collect()])
-        assert difference(booster, lightgbm(objective, X, y, group), X) < 1e-6
+        assert difference(booster, lightgbm(objective, data), data.X) < 1e-6
 
 
 @pytest.mark.parametrize("train", [dask_lightgbm, dask_xgboost])
@@ -285,7 +278,7 @@ def test_preferences_and_several_labels_are_refused(client, data, train):
     pairs = boostrank.Preferences("ranknet", [(0, 1)])
     several = boostrank.Several(
         {"first": boostrank.RankNet(), "second": boostrank.RankNet()},
-        labels={"second": data[1]}, weights={"first": 0.5, "second": 0.5},
+        labels={"second": data.y}, weights={"first": 0.5, "second": 0.5},
     )  # fmt: skip
     for whole in (pairs, boostrank.Mix(boostrank.QueryRMSE(), pairs, 0.5), several):
         name = "Several" if whole is several else "Preferences"
@@ -296,46 +289,39 @@ def test_preferences_and_several_labels_are_refused(client, data, train):
 @pytest.mark.parametrize("train", [dask_lightgbm, dask_xgboost])
 def test_gradient_that_is_not_finite_stops_all_workers(client, data, train):
     """This is found only once the workers have agreed on the scale."""
-    X, y, group = data
-    parts = partitioned(client, (X, np.append(y[:-1], 1000), group))
+    parts = partitioned(client, replace(data, y=np.append(data.y[:-1], 1000)))
     with refused(client, r"not finite in query \d+"):
         train(client, boostrank.Regression(target="gain"), *parts)
 
 
 def test_a_query_that_is_cut_is_two_queries_to_a_host(client, data, host):
-    X, y, group = data
     objective = boostrank.SHFSDCG(perturb=None)
-    sizes = documents(group, (30, 30))
+    sizes = documents(data.group, (30, 30))
     sizes = [sizes[0] - 3, sizes[1] + 3]  # the last documents of query 29 on the other worker
-    assert group[29] > 3
-    qid = np.repeat(np.arange(len(group)), group)
-    dX, dy, dq = (on_workers(client, array, sizes) for array in (X, y, qid))
-    pieces = np.insert(group, 30, 3)
-    pieces[29] -= 3
+    assert data.group[29] > 3
+    X, y, qid = (on_workers(client, array, sizes) for array in (data.X, data.y, data.qid))
+    pieces = replace(data, qid=data.qid + (np.arange(len(data.qid)) >= sizes[0]))
     train = TRAIN[host][1]
     if host == "lightgbm":
         ranker = lgb.DaskLGBMRanker(client=client, objective=objective, **LIGHTGBM)
-        cut = ranker.fit(dX, dy, group=da.from_array(pieces, chunks=((30, 31),))).booster_
+        cut = ranker.fit(X, y, group=da.from_array(pieces.group, chunks=((30, 31),))).booster_
     else:
-        cut = dask_xgboost(client, objective, dX, dy, dq)
-    assert difference(cut, train(objective, X, y, pieces), X) < 1e-6
-    assert difference(cut, train(objective, X, y, group), X) > 1e-3
+        cut = dask_xgboost(client, objective, X, y, qid)
+    assert difference(cut, train(objective, pieces), data.X) < 1e-6
+    assert difference(cut, train(objective, data), data.X) > 1e-3
 
 
 def test_repartitioned_by_query(client, data, host):
     """Rows in any order, in partitions that split queries, give the model of whole queries."""
-    X, y, group = data
-    features = [f"x{i}" for i in range(X.shape[1])]
-    qid = np.repeat(np.arange(len(group)), group)
-    rows = pd.DataFrame(X, columns=features).assign(label=y, qid=qid)
+    features = [f"x{i}" for i in range(data.X.shape[1])]
+    rows = pd.DataFrame(data.X, columns=features).assign(label=data.y, qid=data.qid)
     order = np.random.default_rng(0).permutation(len(rows))
     frame = by_query(dd.from_pandas(rows.iloc[order], npartitions=3, sort=False), "qid").persist()
     objective = boostrank.SHFSDCG(perturb=None)
     on_two, on_one = TRAIN[host]
     booster = on_two(client, objective, frame[features], frame["label"], frame["qid"])
-    expected = on_one(objective, X, y, group)
-    X = X if host == "lightgbm" else pd.DataFrame(X, columns=features)
-    assert difference(booster, expected, X) < 1e-6
+    X = data.X if host == "lightgbm" else pd.DataFrame(data.X, columns=features)
+    assert difference(booster, on_one(objective, data), X) < 1e-6
 
 
 @pytest.mark.parametrize("ids", ["numbers", "words", "categories", "one query", "unequal"])
