@@ -1,6 +1,7 @@
 """The command line in this process, as tests run it, and files for it to read."""
 
 import csv
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,8 @@ def lines_of(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def write(path: Path, text: str) -> Path:
-    """Write a text file and return its path."""
-    path.write_text(text, encoding="utf-8")
+def write(path: Path, content: str | bytes) -> Path:
+    """Write a file, compressed where its name ends in .gz, and return its path."""
+    data = content.encode() if isinstance(content, str) else content
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
     return path

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from commands import write
 
 from boostrank.datasets import (
     RankingData,
@@ -31,12 +32,6 @@ REAL = {
     "mslr_sample": (["train", "vali", "test"], 90, 9189, 136, None),
     "lightgbm_example": (["rank.train", "rank.test"], 251, 3773, 300, None),
 }
-
-
-def write(path: Path, text: str | bytes) -> Path:
-    data = text.encode() if isinstance(text, str) else text
-    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
-    return path
 
 
 def paths_of(data_dir: Path, folder: str) -> list[Path]:
@@ -61,9 +56,6 @@ def ragged(rng: np.random.Generator) -> RankingData:
     ids = rng.permutation(1000)[:23]
     X, y = rng.normal(size=(n_docs, 3)), rng.integers(0, 5, n_docs)
     return RankingData(X, y, np.repeat(ids, group))
-
-
-# -- the real data ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("folder", REAL)

@@ -33,14 +33,8 @@ def _read(path, **columns):
     return read_parts([path], Columns(**columns))[0]
 
 
-def _csv(tmp_path, text, name="a.csv"):
-    path = tmp_path / name
-    path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return path
-
-
 def _good(tmp_path, lines, end="\n"):
-    return _read(_csv(tmp_path, end.join(lines) + end))
+    return _read(write(tmp_path / "a.csv", end.join(lines) + end))
 
 
 # CSV
@@ -148,7 +142,7 @@ def _tar():
 )
 def test_files_that_are_no_csv_say_what_they_are(tmp_path, content, message):
     with pytest.raises(ValueError, match=message) as caught:
-        _read(_csv(tmp_path, content))
+        _read(write(tmp_path / "a.csv", content))
     assert str(caught.value).startswith(str(tmp_path / "a.csv"))
     if b"\0c" in content or b"\xe9" in content or b"\xfc" in content:
         return
@@ -156,7 +150,7 @@ def test_files_that_are_no_csv_say_what_they_are(tmp_path, content, message):
         if content.startswith(b"PAR1") and name == "a.parquet":
             continue
         with pytest.raises(ValueError, match=message) as caught:
-            _read(_csv(tmp_path, content, name))
+            _read(write(tmp_path / name, content))
         assert str(caught.value).startswith(str(tmp_path / name))
 
 
@@ -197,9 +191,9 @@ PACK = {
 @pytest.mark.parametrize("kind", [".csv", ".txt"])
 def test_compression_by_suffix(tmp_path, kind, suffix):
     text = "\n".join([HEADER, *ROWS]) if kind == ".csv" else "1 qid:7 1:.5 2:1\n0 qid:8 2:3\n"
-    plain = _read(_csv(tmp_path, text, f"a{kind}"))
-    packed = PACK[suffix](text.encode())
-    path = _csv(tmp_path, packed, f"b{kind}{suffix}")
+    plain = _read(write(tmp_path / f"a{kind}", text))
+    packed, path = PACK[suffix](text.encode()), tmp_path / f"b{kind}{suffix}"
+    path.write_bytes(packed)
     np.testing.assert_array_equal(_read(path).X, plain.X)
     np.testing.assert_array_equal(_read(path).qid, plain.qid)
     for broken in (packed[: len(packed) // 2], b"label,qid\n"):
@@ -214,7 +208,7 @@ def test_compression_by_suffix(tmp_path, kind, suffix):
 
 
 def test_a_zip_archive_holds_one_file(tmp_path):
-    path = _csv(tmp_path, _zip(b"1 qid:1 1:1", "a", "b"), "a.txt.zip")
+    path = write(tmp_path / "a.txt.zip", _zip(b"1 qid:1 1:1", "a", "b"))
     with pytest.raises(ValueError, match=r"must hold one file, but it holds 2 \(a, b\)"):
         load_letor(path)
     path.write_bytes(_zip(b"1 qid:1 1:1", "a", "__MACOSX/._a"))
@@ -246,8 +240,8 @@ def test_no_two_ids_of_csv_are_confused(tmp_path, kind):
 
 
 def test_ids_of_several_files_are_of_one_kind(tmp_path):
-    one = _csv(tmp_path, f"{HEADER}\n1,007,1,1\n", "a.csv")
-    two = _csv(tmp_path, f"{HEADER}\n1,7,1,2\n", "b.csv")
+    one = write(tmp_path / "a.csv", f"{HEADER}\n1,007,1,1\n")
+    two = write(tmp_path / "b.csv", f"{HEADER}\n1,7,1,2\n")
     parts = read_parts([one, two], Columns())
     assert [part.qid.tolist() for part in parts] == [["007"], ["7"]]
 
@@ -463,7 +457,7 @@ def test_columns_go_by_position_only_if_no_name_is_known():
 
 @pytest.mark.parametrize("rows", [["1,1,3,3"], [f"{i % 2},1,3,3" for i in range(9)]])
 def test_data_without_a_split(tmp_path, host, rows):
-    path = _csv(tmp_path, "\n".join([HEADER, *rows]))
+    path = write(tmp_path / "a.csv", "\n".join([HEADER, *rows]))
     train = ["train", path, *SMALL, "--host", host, "--model", tmp_path / "m"]
     if host == "xgboost":  # a constant model
         run(*train)
@@ -493,8 +487,7 @@ def test_a_folder_is_no_file(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["r.txt", "r.txt.gz", "r.csv"])
 def test_companions_that_a_host_would_read_are_refused(tmp_path, name, suffix):
     text = "\n".join([HEADER, *ROWS]) if ".csv" in name else "1 qid:1 1:1\n0 qid:1 1:2\n"
-    data = text.encode()
-    path = _csv(tmp_path, gzip.compress(data) if name.endswith(".gz") else data, name)
+    path = write(tmp_path / name, text)
     companion = write(tmp_path / (name.removesuffix(".gz") + suffix), "1\n2\n")
     readers = [lambda: _read(path)]
     if ".txt" in name:
@@ -517,7 +510,7 @@ def test_companions_that_a_host_would_read_are_refused(tmp_path, name, suffix):
 
 @pytest.mark.parametrize("companion", ["r.csv.weight.gz", "r.csv.gz.weight", "r.csv.gz.init.zst"])
 def test_companions_of_packed_data(tmp_path, companion):
-    path = _csv(tmp_path, gzip.compress("\n".join([HEADER, *ROWS]).encode()), "r.csv.gz")
+    path = write(tmp_path / "r.csv.gz", "\n".join([HEADER, *ROWS]))
     assert _read(path).qid.tolist() == [7, 7, 8]
     (tmp_path / companion).write_bytes(b"")
     with pytest.raises(ValueError, match=f"{companion} lies next to the data"):
@@ -526,18 +519,18 @@ def test_companions_of_packed_data(tmp_path, companion):
 
 @pytest.mark.parametrize("suffix", [".query", ".group"])
 def test_sizes_of_queries_next_to_a_table_must_agree(tmp_path, suffix):
-    path = _csv(tmp_path, "\n".join([HEADER, *ROWS]))
+    path = write(tmp_path / "a.csv", "\n".join([HEADER, *ROWS]))
     sizes = write(tmp_path / f"a.csv{suffix}", "2\n1\n")
     assert _read(path).group.tolist() == [2, 1]
     write(sizes, "1\n2\n")
     with pytest.raises(ValueError, match="its qid make other queries than the"):
         _read(path)
-    scores = _csv(tmp_path, "1\n2\n3\n", "scores.txt")
+    scores = write(tmp_path / "scores.txt", "1\n2\n3\n")
     assert "its qid make other queries" in refused("evaluate", scores, path)
 
 
 def test_sizes_of_queries_come_from_query_and_group_files(tmp_path):
-    path = _csv(tmp_path, "1 1:1\n0 1:2\n2 1:3\n", "r.txt")
+    path = write(tmp_path / "r.txt", "1 1:1\n0 1:2\n2 1:3\n")
     (tmp_path / "r.txt.group").write_text("2\n1\n", encoding="utf-8")
     assert load_letor(path).group.tolist() == [2, 1]
     (tmp_path / "r.txt.query").write_text("1\n2\n", encoding="utf-8")
@@ -553,7 +546,7 @@ def test_sizes_of_queries_come_from_query_and_group_files(tmp_path):
 
 @pytest.mark.parametrize("first", [0, 1])
 def test_features_keep_their_numbers_from_training_to_prediction(tmp_path, host, first):
-    train = _csv(tmp_path, svmlight(DATA, first), "train.txt")
+    train = write(tmp_path / "train.txt", svmlight(DATA, first))
     data = load_letor(train)
     np.testing.assert_array_equal(data.X, DATA.X)
     assert data.names == (("0", "1", "2") if first == 0 else ())
@@ -570,7 +563,7 @@ def test_features_keep_their_numbers_from_training_to_prediction(tmp_path, host,
         pd.DataFrame(less.X, columns=data.names or None).to_csv(table, index=False)
         np.testing.assert_array_equal(scores_of(model, text), scores_of(model, table))
     # A file that numbers in the other way is refused.
-    other = _csv(tmp_path, svmlight(DATA, 1 - first), "other.txt")
+    other = write(tmp_path / "other.txt", svmlight(DATA, 1 - first))
     message = refused("predict", model, other, "--out", tmp_path / "s")
     assert f"{other}, line 1: feature {3 if first == 0 else 0} " in message
     assert "from 1" in message
@@ -578,7 +571,7 @@ def test_features_keep_their_numbers_from_training_to_prediction(tmp_path, host,
 
 
 def test_validation_data_has_the_features_of_training(tmp_path):
-    train, valid = _csv(tmp_path, svmlight(DATA), "a.txt"), tmp_path / "b.txt"
+    train, valid = write(tmp_path / "a.txt", svmlight(DATA)), tmp_path / "b.txt"
     args = ["train", train, *SMALL, "--model", tmp_path / "m.txt", "--valid", valid]
     valid.write_text("1 qid:1 1:1\n0 qid:1 1:2\n", encoding="utf-8")
     run(*args)
@@ -590,8 +583,8 @@ def test_validation_data_has_the_features_of_training(tmp_path):
 
 
 def test_files_that_number_features_differently_are_refused(tmp_path):
-    one = _csv(tmp_path, svmlight(DATA, 0), "a.txt")
-    two = _csv(tmp_path, svmlight(RankingData(DATA.X, DATA.y, DATA.qid + 99)), "b.txt")
+    one = write(tmp_path / "a.txt", svmlight(DATA, 0))
+    two = write(tmp_path / "b.txt", svmlight(RankingData(DATA.X, DATA.y, DATA.qid + 99)))
     message = r"b\.txt, line 1: feature 3 is one more than .*a\.txt has"
     with pytest.raises(ValueError, match=message):
         load_letor([one, two])
@@ -613,11 +606,11 @@ def test_files_that_number_features_differently_are_refused(tmp_path):
 )
 def test_other_files_by_the_name_of_svmlight(tmp_path, text, message):
     with pytest.raises(ValueError, match=message):
-        load_letor(_csv(tmp_path, text, "a.txt"))
+        load_letor(write(tmp_path / "a.txt", text))
 
 
 def test_a_mark_of_utf8_and_an_unlabelled_line(tmp_path):
-    path = _csv(tmp_path, "\ufeff1 qid:1 1:1\n", "a.txt")
+    path = write(tmp_path / "a.txt", "\ufeff1 qid:1 1:1\n")
     assert load_letor(path).y.tolist() == [1]
     model = tmp_path / "m.txt"
     run("train", write(tmp_path / "t.txt", svmlight(DATA)), *SMALL, "--model", model)
