@@ -35,6 +35,12 @@ def make_ranker(host, objective="shf-sdcg", **params):
     return XGBRanker(max_depth=3, **params)
 
 
+def fit_with(host, data, rows, **given):
+    """Fit with what LightGBM's ranker takes in `fit`, and XGBoost's as a parameter."""
+    own, in_fit = ({}, given) if host == "lightgbm" else (given, {})
+    return make_ranker(host, **own).fit(data.X, data.y, **rows, **in_fit)
+
+
 def booster(ranker):
     return ranker.booster_ if isinstance(ranker, lgb.LGBMRanker) else ranker.get_booster()
 
@@ -366,10 +372,7 @@ def fit_with_metrics(host, data, metrics):
     eval_set = [(data.X[:, :], noise), (data.X[:, :], data.y)]
     rows = {"group": data.group, "eval_set": eval_set, "eval_qid": [data.qid, data.qid]}
     rows[EVAL_WEIGHT[host]] = [weight, None]
-    if host == "lightgbm":
-        ranker = make_ranker(host).fit(data.X, data.y, **rows, eval_metric=metrics)
-    else:
-        ranker = make_ranker(host, eval_metric=metrics).fit(data.X, data.y, **rows)
+    ranker = fit_with(host, data, rows, eval_metric=metrics)
     return ranker, list(ranker.evals_result_.values()), noise, weight
 
 

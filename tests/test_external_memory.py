@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 import xgboost as xgb
-from training import Batches, make_data, matrix, trees
+from training import XGBOOST, Batches, make_data, matrix, trees
 
 import boostrank
 
 ROUNDS = 5
-PARAMS = {"objective": "rank:pairwise", "base_score": 0, "max_depth": 3, "nthread": 1}
 KINDS = [xgb.DMatrix, xgb.ExtMemQuantileDMatrix]
 OBJECTIVES = {
     "noise": boostrank.Blend(seed=3),
@@ -38,7 +37,7 @@ class Weighted(Batches):
 
 
 def train(matrix, objective, rounds=ROUNDS, model=None, **params):
-    return xgb.train({**PARAMS, **params}, matrix, rounds, obj=objective, xgb_model=model)
+    return xgb.train({**XGBOOST, **params}, matrix, rounds, obj=objective, xgb_model=model)
 
 
 @pytest.fixture(params=KINDS, ids=lambda kind: kind.__name__)

@@ -380,12 +380,12 @@ def test_data_without_queries(host, kind):
         train(host, kind, d, 1)
 
 
-def test_wrong_calls():
-    objective = boostrank.SDCG()
+@pytest.mark.parametrize("called", [boostrank.SDCG(), boostrank.metric("map")], ids=str)
+def test_wrong_calls(called):
     with pytest.raises(TypeError, match="got 1 arguments"):
-        objective([0.0])
+        called([0.0])
     with pytest.raises(TypeError, match=r"expected a lightgbm\.Dataset or an xgboost\.DMatrix"):
-        objective(np.zeros(3), np.zeros(3))
+        called(np.zeros(3), np.zeros(3))
 
 
 def test_class(objective):

@@ -9,14 +9,14 @@ import pytest
 import xgboost as xgb
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
-from test_estimators import booster, make_ranker
-from training import train, trees
+from test_estimators import booster, fit_with, make_ranker
+from training import evaluated, train, trees
 
 import boostrank
 
 
-def evaluated(d):
-    return {"group": d.group, "eval_set": [(d.X[::1], d.y)], "eval_group": [d.group]}
+def measured(d):
+    return evaluated(d, d.X[::1])  # another object than that of the training rows
 
 
 def histories(ranker):
@@ -25,7 +25,7 @@ def histories(ranker):
 
 
 def monitored(data, *, metric="None", **given):
-    ranker = make_ranker("lightgbm", metric=metric).fit(data.X, data.y, **evaluated(data), **given)
+    ranker = make_ranker("lightgbm", metric=metric).fit(data.X, data.y, **measured(data), **given)
     return list(histories(ranker))
 
 
@@ -77,21 +77,13 @@ def test_other_metrics_of_lightgbm_go_with_ours(data):
 
 def test_two_conventions_of_one_metric_are_refused(host, data):
     metrics = ["ndcg@5", boostrank.metric("ndcg@5", convention="trec")]
-    own, given = {"eval_metric": metrics}, {}
-    if host == "lightgbm":
-        own, given = given, own
-    ranker = make_ranker(host, **own)
     with pytest.raises(ValueError, match="two metrics of the name 'ndcg@5'"):
-        ranker.fit(data.X, data.y, **evaluated(data), **given)
+        fit_with(host, data, measured(data), eval_metric=metrics)
 
 
 @pytest.mark.parametrize("metric", ["map", boostrank.metric("map"), [boostrank.metric("map")]])
 def test_a_metric_in_any_form(host, data, metric):
-    if host == "lightgbm":
-        assert monitored(data, eval_metric=metric) == ["map"]
-    else:
-        ranker = make_ranker(host, eval_metric=metric).fit(data.X, data.y, **evaluated(data))
-        assert list(histories(ranker)) == ["map"]
+    assert list(histories(fit_with(host, data, measured(data), eval_metric=metric))) == ["map"]
 
 
 class LightGBMsRounds:
@@ -121,7 +113,7 @@ def fits(host, callbacks, rounds=20):
     if host == "lightgbm":
         own, in_fit = in_fit, own
     ranker = make_ranker(host, n_estimators=rounds, learning_rate=0.5, **own)
-    return ranker, lambda ranker, d: ranker.fit(d.X, d.y, **in_fit, **evaluated(d))
+    return ranker, lambda ranker, d: ranker.fit(d.X, d.y, **in_fit, **measured(d))
 
 
 @pytest.mark.parametrize("kind", ["stopping", "counting"])

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost as xgb
-from training import few_values
+from training import XGBOOST, few_values
 
 import boostrank
 
@@ -14,7 +14,6 @@ ray = pytest.importorskip("ray", reason='needs Ray Train: pip install "ray[train
 pytest.importorskip("ray.train.xgboost", reason='needs Ray Train: pip install "ray[train]"')
 
 ROUNDS = 6
-PARAMS = {"objective": "rank:pairwise", "base_score": 0, "max_depth": 3, "nthread": 1}
 FEATURES = [f"x{i}" for i in range(6)]
 OBJECTIVES = {
     "noise": boostrank.Blend(),
@@ -74,7 +73,7 @@ def trained(cluster, rows, objectives, folder):
     rows.to_parquet(folder / "rows.parquet")
     config = {
         "rows": str(folder / "rows.parquet"), "models": str(folder), "features": FEATURES,
-        "objectives": objectives, "params": PARAMS, "rounds": ROUNDS,
+        "objectives": objectives, "params": XGBOOST, "rounds": ROUNDS,
     }  # fmt: skip
     run(cluster, train_func, config)
 
@@ -83,7 +82,7 @@ def test_every_worker_has_the_model_of_one(cluster, rows, tmp_path):
     trained(cluster, rows, OBJECTIVES, tmp_path)
     matrix = xgb.DMatrix(rows[FEATURES], rows["label"], qid=rows["qid"])
     for name, objective in OBJECTIVES.items():
-        expected = xgb.train(PARAMS, matrix, ROUNDS, obj=objective).predict(matrix)
+        expected = xgb.train(XGBOOST, matrix, ROUNDS, obj=objective).predict(matrix)
         assert np.ptp(expected) > 0.1
         for rank in (0, 1):
             booster = xgb.Booster(model_file=tmp_path / f"{name} {rank}.json")
