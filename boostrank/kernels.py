@@ -6,7 +6,7 @@ import numpy as np
 
 from boostrank.choice import settings_of
 from boostrank.metrics import evaluate
-from boostrank.objectives import Objective
+from boostrank.objectives import Mix, Objective, Preferences
 from boostrank.objectives.composite import Composite
 from boostrank.objectives.engine.cache import KernelCache
 from boostrank.objectives.engine.columns import QUICK_PAIRS
@@ -53,7 +53,7 @@ def compile(
     >>> boostrank.compile("query-rmse", max_docs=200)
     """
     try:
-        KernelCache(_alone)
+        KernelCache(lambda: None)  # made only to see whether it finds a folder
     except RuntimeError:
         raise OSError(
             "no folder can be written, so that machine code would be lost: neither the installed "
@@ -81,7 +81,11 @@ def compile(
 
 
 def _alone(objective: Objective) -> list[Objective]:
-    """Return what can be computed without the rows of training: the objective, or those inside."""
-    if isinstance(objective, Composite) and (objective.outermost or objective.of_rows):
-        return [alone for child in objective.children().values() for alone in _alone(child)]
-    return settings_of(objective)
+    """Return objectives without rows of training that have all of the objective's kernels."""
+    if isinstance(objective, Preferences):
+        return [objective.replace(pairs=[(1, 0)])]
+    if not isinstance(objective, Composite) or not (objective.outermost or objective.of_rows):
+        return settings_of(objective)
+    children = [_alone(child) for child in objective.children().values()]
+    sums = [Mix(children[0][0], children[1][0], 0.5)] if len(children) > 1 else []
+    return [*(alone for inside in children for alone in inside), *sums]

@@ -330,6 +330,17 @@ def test_running_a_program_again_compiles_nothing(ahead, long, tmp_path):
     assert run(tmp_path, program) == ["[]"]
 
 
+@pytest.mark.compiled
+def test_pairs_and_sums_are_compiled_ahead(tmp_path):
+    program = """
+        from boostrank.objectives import mix, preferences
+        pairs = boostrank.Preferences("lambdarank", [(7, 5)])
+        boostrank.compile(boostrank.Mix(pairs, boostrank.QueryRMSE(), 0.5), max_docs=20)
+        print(len(mix._add_parts.signatures), len(preferences._write_swaps.signatures))
+        """
+    assert run(tmp_path, program) == ["1 1"]
+
+
 def test_an_edit_in_any_file_compiles_kernels_anew(tmp_path):
     """Numba checks only a kernel's own file, so its name on disk holds a digest of all files."""
     copy, other = tmp_path / "engine" / "jit.py", tmp_path / "loss.py"
