@@ -132,13 +132,16 @@ def test_runs_that_are_not_measured(scores, grades, message):
 
 def test_queries_of_one_side_are_told_and_negative_grades_are_0(tmp_path):
     run = load_run(write(tmp_path / "r", "1 Q0 a 1 2 x\n1 Q0 b 2 1 x\n2 Q0 a 1 1 x\n"))
-    qrels = load_qrels(write(tmp_path / "q", "1 0 a -2\n1 0 b 1\n3 0 a 1\n"))
+    qrels = load_qrels(write(tmp_path / "q", "1 0 a -2\n1 0 b 1\n3 0 a 4\n"))
     with pytest.warns(UserWarning, match="2 queries have only scores or only judgements"):
-        assert evaluate_run(run, qrels, ["map"]) == {"map": 0.5}
+        found = evaluate_run(run, qrels, ["map", "err"])
+    assert found == {"map": 0.5, "err": 1.0 / 32.0}  # the top grade, 4, is that of all judgements
     with pytest.raises(ValueError, match=r"no query in common: query 2 .* query 1 "):
         evaluate_run(run._replace(qid=np.array([*"224"])), qrels._replace(qid=np.array([*"115"])))
     with pytest.raises(TypeError, match=r"got a string; write \['map'\]"):
         evaluate_run(run, qrels, "map")
+    with pytest.raises(TypeError, match="run must be a Run, as load_run returns it, got Qrels"):
+        evaluate_run(qrels, run)
     with pytest.raises(ValueError, match="auc needs a score of every document"):
         evaluate_run(run, qrels, ["auc"])
     with pytest.raises(ValueError, match="run holds no documents"):
@@ -154,11 +157,9 @@ def test_queries_of_one_side_are_told_and_negative_grades_are_0(tmp_path):
 )
 def test_labels_and_their_scale_are_those_of_scores_without_ids(tmp_path, metric, grades, rules):
     scores, ids = [3.0, 2.0, 1.0], ["a", "b", "c"]
+    run, qrels = Run(["1"] * 3, ids, scores), Qrels(["1"] * 3, ids, grades)
     expected = evaluate(scores, grades, [3], [metric], **rules)
-    found = evaluate_run(
-        Run(["1"] * 3, ids, scores), Qrels(["1"] * 3, ids, grades), [metric], **rules
-    )
-    assert found == expected
+    assert evaluate_run(run, qrels, [metric], **rules) == expected
     options = [f"--metrics={metric}", *(f"--{name}={value}" for name, value in rules.items())]
     data, scored = tmp_path / "data.csv", tmp_path / "scores.csv"
     frame = pd.DataFrame({"qid": 1, "doc_id": ids, "label": grades, "score": scores})

@@ -272,7 +272,7 @@ def evaluate_run(
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         As `evaluate`, if the two have no query in common, and if a query has a document twice.
 
     Warns
@@ -293,6 +293,12 @@ def evaluate_run(
     >>> evaluate_run(run, qrels, ["map", "mrr"])
     {'map': 0.25, 'mrr': 0.5}
     """
+    for own, value, kind in (("run", run, Run), ("qrels", qrels, Qrels)):
+        if not isinstance(value, kind):
+            raise TypeError(
+                f"{own} must be a {kind.__name__}, as load_{own} returns it, got "
+                f"{type(value).__name__}; the run comes first, then the qrels"
+            )
     rules = find_convention(convention, gain)
     names = _parsed(metrics, convention)
     for text, name in names.items():
@@ -306,5 +312,7 @@ def evaluate_run(
             "as in trec_eval"
         )
     boundaries = np.append(0, np.cumsum(judged.group))
+    if top is None:  # also of judgements that are left out
+        top = float(y.max()) or None
     ranking = Ranking(judged.scores, judged.labels, boundaries, rules, judged.retrieved, top)
     return {text: _mean(ranking, name, None) for text, name in names.items()}
