@@ -98,7 +98,7 @@ def compare(
     threads: options.Threads = Settings.threads,
     seed: options.Seed = Settings.seed,
     params: options.Params = None,
-    metric: options.Metric = None,
+    metric: options.Metrics = None,
     label: options.Label = Columns.label,
     qid: options.Qid = Columns.qid,
     drop: options.Drop = "",

@@ -94,12 +94,17 @@ Gap = Annotated[
         "ahead."
     ),
 ]
-Metric = Annotated[
+METRIC = (
+    "Metric to choose rounds and to compare: ndcg@k, map, mrr, err@k, precision@k, spearman, "
+    "logloss, ... By default ndcg@10, or spearman for labels that are no grades."
+)
+Metric = Annotated[str | None, of_data(help=METRIC)]
+Metrics = Annotated[
     str | None,
     of_data(
-        help="Metric to choose rounds and to compare: ndcg@k, map, mrr, err@k, precision@k, "
-        "spearman, logloss, ... By default ndcg@10, or spearman for labels that are no grades. "
-        "compare takes several, comma-separated: the first does this, the others are only reported."
+        "--metric",
+        help=f"{METRIC} Of several, comma-separated, the first does this, and the others are only "
+        "reported.",
     ),
 ]
 Params = Annotated[
