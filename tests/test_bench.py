@@ -93,7 +93,9 @@ def test_command(monkeypatch, tmp_path):
     assert [(row["docs"], row["label"], row["host"]) for row in rows] == [
         (str(docs), pair.label, pair.host) for docs in (10, 20) for pair in bench.pairs(docs)
     ]
-    assert all(float(row["ours"]) > 0 and float(row["ratio"]) > 0 for row in rows)
+    assert all(float(row["ours"]) > 0 for row in rows)
+    # A built-in's time is a difference of two rounds: on a busy machine it may be below 0.
+    assert all(math.isfinite(float(row["ratio"])) for row in rows)
     assert "built-in / ours" in done.output
     assert (tmp_path / "bench.png").stat().st_size > 10_000
 
