@@ -93,8 +93,8 @@ class Objective(ABC):
         For objectives that use gains: what a grade is worth. "exponential" is 2^y - 1, for grades
         given by people; "linear" is the label itself, for prices, probabilities or ranks. A
         sequence has one gain for each whole grade from 0. A callable takes an array of distinct
-        grades, ascending, and must be picklable if the objective is to be. Gains must be finite and
-        not negative, and must not fall as the grade grows.
+        grades, ascending, and must be picklable if the objective is to be. Gains must be from 0
+        to 1e300, and must not fall as the grade grows.
     discount : str or sequence of float, default "log2"
         For objectives that discount ranks: the weight of rank r of n documents. "log2" is
         1/log2(1 + r), "linear" n - r, "reciprocal" 1/r. A sequence has one number for each rank

@@ -12,7 +12,7 @@ import numpy as np
 from .engine.gains import DISCOUNT_KINDS, RANK_DISCOUNTS, TABLE, Discount, write_exponential_gains
 from .engine.threads import over_documents
 from .parameters import checked
-from .validation import Floats, check_choice
+from .validation import MAX_AMOUNT, Floats, check_choice
 
 #: A word, a gain for each whole grade, or a function of an array of grades.
 Gain = str | tuple[float, ...] | Callable[[Floats], Floats]
@@ -87,10 +87,10 @@ def _table(name: str, value: Any, expected: str) -> tuple[float, ...]:
         raise TypeError(f"{name} must be {expected}; got {value!r}") from None
     if array.ndim != 1 or not len(array):
         raise TypeError(f"{name} must be {expected}; got {value!r}")
-    bad = ~(np.isfinite(array) & (array >= 0.0))
+    bad = ~((array >= 0.0) & (array <= MAX_AMOUNT))  # NaN too
     if bad.any():
         raise ValueError(
-            f"{name} must be finite and not negative, got {array[bad][0]} at place "
+            f"{name} must be between 0 and {MAX_AMOUNT:g}, got {array[bad][0]} at place "
             f"{np.argmax(bad)} of its table"
         )
     return tuple(array.tolist())
@@ -167,10 +167,11 @@ def _of_function(gain: Callable[[Floats], Floats], labels: Floats) -> Floats:
             f"gain must return one number for each of the {len(grades)} grades that it is given, "
             f"got shape {gains.shape}"
         )
-    bad = ~(np.isfinite(gains) & (gains >= 0.0))
+    bad = ~((gains >= 0.0) & (gains <= MAX_AMOUNT))
     if bad.any():
         raise ValueError(
-            f"gain must be finite and not negative, got {gains[bad][0]} of grade {grades[bad][0]:g}"
+            f"gain must be between 0 and {MAX_AMOUNT:g}, got {gains[bad][0]} of grade "
+            f"{grades[bad][0]:g}"
         )
     falls = np.flatnonzero(np.diff(gains) < 0.0)
     if len(falls):

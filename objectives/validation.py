@@ -18,17 +18,19 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-# 2^y - 1 and sums of it over 10^6 documents stay below the largest float64 (about 2^1024).
+# 2^y - 1 and sums of it over 10^6 documents stay below the largest float64 (about 2^1024), and so
+# do sums of amounts.
 MAX_GRADE = 1000.0
+MAX_AMOUNT = 1e300
 #: The domains of labels: what a loss or a metric takes them for, the narrowest first.
 PROBABILITIES = "probabilities, 0 <= y <= 1"
 GRADES = f"finite grades, 0 <= y <= {MAX_GRADE:g}"
-AMOUNTS = "finite amounts, y >= 0"
+AMOUNTS = f"amounts, 0 <= y <= {MAX_AMOUNT:g}"
 NUMBERS = "any finite numbers"
 LABEL_DOMAINS = {
     PROBABILITIES: (0.0, 1.0, "probabilities, between 0 and 1"),
     GRADES: (0.0, MAX_GRADE, f"relevance grades, finite and between 0 and {MAX_GRADE:g}"),
-    AMOUNTS: (0.0, sys.float_info.max, "finite and not negative"),
+    AMOUNTS: (0.0, MAX_AMOUNT, f"between 0 and {MAX_AMOUNT:g}"),
     NUMBERS: (-sys.float_info.max, sys.float_info.max, "finite numbers"),
 }
 #: What takes any numbers, as messages recommend it.

@@ -152,8 +152,8 @@ def evaluate(
     scores : array (n_docs,)
         Finite; larger is better. Log-odds for logloss, brier and ece.
     labels : array (n_docs,)
-        Relevance grades, 0 <= y <= 1000. With a gain that is not exponential, they need only be
-        finite and not negative; for ``spearman kendall pearson auc`` alone, any finite numbers.
+        Relevance grades, 0 <= y <= 1000. With a gain that is not exponential, amounts up to 1e300;
+        for ``spearman kendall pearson auc`` alone, any finite numbers.
     group : array of int (n_queries,), optional
         Sizes of consecutive queries. A query of size 0 counts in no mean.
     metrics : sequence of str
