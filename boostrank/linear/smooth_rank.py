@@ -14,6 +14,7 @@ from sklearn.linear_model import Ridge
 
 from boostrank.datasets import RankingData
 from boostrank.linear.base import BatchRanker, check_grid, check_validation, goodness_on
+from boostrank.messages import LARGEST_GRADE, warn_of_large_grades
 from boostrank.objectives import Schedule, SmoothAP, SmoothNDCG
 from boostrank.objectives.validation import (
     Floats,
@@ -197,6 +198,8 @@ class SmoothRank(BatchRanker):
         many = "reg_lambda=10.0 ** np.arange(-6, 4)"
         check_validation("reg_lambda or ridge", several, validation, many)
         at_k = "ndcg" if k is None else f"ndcg@{k}"
+        if data.y.max() > LARGEST_GRADE:
+            warn_of_large_grades("SmoothRank", "sort them into grades")
         goodness = goodness_on(validation, "map" if measure == "ap" else at_k)
         starts = [(ridge, _regression(data, ridge)) for ridge in ridges]
         self.ridge_, start = max(starts, key=lambda pair: goodness(pair[1]))
