@@ -75,11 +75,18 @@ def test_staged_scores_are_the_hosts_own(learner, fold):
     np.testing.assert_array_equal(model.predict(X), stages[-1])
 
 
-@pytest.mark.parametrize("more", [{"base_score": 0.5}, {"num_parallel_tree": 3, "subsample": 0.5}])
-def test_staged_scores_are_sums_as_xgboost_adds(more, fold):
-    """Levels count in logloss: base_score belongs to the first round alone."""
-    settings = Settings(rounds=4, params={"xgboost": more})
-    model, _ = HOSTS["xgboost"].train(boostrank.Calibrated(), fold.train, settings)
+@pytest.mark.parametrize(
+    ("host", "objective", "more"),
+    [
+        ("xgboost", boostrank.Calibrated(), {"base_score": 0.5}),
+        ("xgboost", boostrank.Calibrated(), {"num_parallel_tree": 3, "subsample": 0.5}),
+        ("lightgbm", "lambdarank", {"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.5}),
+    ],
+)
+def test_staged_scores_are_added_as_the_host_adds(host, objective, more, fold):
+    """Levels count in logloss: base_score belongs to the first round alone, forests have means."""
+    settings = Settings(rounds=4, params={host: more})
+    model, _ = HOSTS[host].train(objective, fold.train, settings)
     stages = list(model.staged(fold.test.X))
     expected = [model.predict(fold.test.X, rounds) for rounds in range(1, 5)]
     np.testing.assert_array_equal(stages, expected)

@@ -177,9 +177,10 @@ class LightGBMModel(FileModel):
 
     def staged(self, X: Floats) -> Iterator[Floats]:
         scores = np.zeros(len(X))
+        is_forest = self.booster.dump_model(num_iteration=1)["average_output"]
         for tree in range(self.n_trees):
             scores = scores + self._predict(X, tree, 1)
-            yield scores
+            yield scores / (tree + 1) if is_forest else scores
 
     def importance(self, rounds: int) -> Floats:
         gains = self.booster.feature_importance("gain", iteration=rounds)
