@@ -85,9 +85,17 @@ def test_dart_of_lightgbm_does_not_measure_its_training_set(data):
 def test_a_round_of_lightgbms_dart_without_a_split_is_said(data):
     params = {**LIGHTGBM, "objective": boostrank.QueryRMSE(), "boosting": "dart", "skip_drop": 0.0}
     lgb.train(params, dataset(data, params=LIGHTGBM), 9)  # warns of nothing
-    with pytest.warns(UserWarning, match="DART has found no split, after which") as said:
+    with pytest.warns(UserWarning, match="DART has left no tree.* if it found no split") as said:
         lgb.train({**params, "min_gain_to_split": 1e9}, dataset(data, params=LIGHTGBM), 9)
     assert len(said) == 1
+    # Nor does the host give back the weights that a round changed before it was taken back.
+    params |= {"objective": "none", "drop_rate": 0.9}
+    objective, booster = boostrank.QueryRMSE(), lgb.Booster(params, dataset(data, params=LIGHTGBM))
+    before = updated(booster, objective, 6).predict(data.X)
+    after = updated(booster, objective, 1).rollback_one_iter().predict(data.X)
+    assert not np.allclose(after, before)
+    with pytest.warns(UserWarning, match="after rollback_one_iter they keep other weights"):
+        updated(booster, objective, 1)
 
 
 def test_a_second_objective_leaves_the_draws_of_dart_alone(data):

@@ -21,9 +21,9 @@ from boostrank.messages import warn
 from boostrank.objectives import Objective
 
 _LOST_ROUND = (
-    "a round of LightGBM's DART has found no split, after which the trees that it dropped keep the "
-    "opposite sign: the model may be wrong. Train fewer rounds, or lower min_gain_to_split or "
-    "min_data_in_leaf"
+    "a round of LightGBM's DART has left no tree, and the model may be wrong: if it found no split, "
+    "the trees that it dropped keep the opposite sign, so train fewer rounds, or lower "
+    "min_gain_to_split or min_data_in_leaf; after rollback_one_iter they keep other weights"
 )
 
 
@@ -68,7 +68,7 @@ def of_lightgbm(objective: Objective, training: Training) -> int:
 
 
 def _warn_of_lost_round(training: Training) -> None:
-    """Warn if the last round added no tree to a DART, which then left those it dropped negated."""
+    """Warn if the last round left no tree in a DART, which changed the weights of others."""
     booster, before = training.booster, training.known.get("dart")
     now = training.known["dart"] = lightgbms_update(booster), booster.num_trees()
     if before is not None and now[0] is not before[0] and now[1] == before[1]:
