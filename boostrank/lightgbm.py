@@ -11,7 +11,6 @@ import numpy as np
 
 from boostrank.choice import choose_for_ranker
 from boostrank.hosts import monitoring, plain, rankers
-from boostrank.hosts.data import is_dart
 from boostrank.hosts.features import (
     LIGHTGBM,
     Trained,
@@ -31,7 +30,7 @@ from boostrank.hosts.ignored import (
     cutoffs_are_reported,
 )
 from boostrank.hosts.metric import Metric
-from boostrank.hosts.model_files import booster_of, lightgbm_categories, made_up
+from boostrank.hosts.model_files import booster_of, is_dart, lightgbm_categories, made_up
 from boostrank.hosts.stopping import EARLY_STOPPING, first_stop, waiting_lightgbm, warn_of_cut
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import check_count

@@ -267,6 +267,7 @@ def test_a_damaged_file_of_trials_is_named(data, tmp_path):
         ({"n_folds": 25}, ValueError, "n_folds must be from 2 to the number of queries, 24"),
         ({"convention": "nobody"}, ValueError, "convention"),
         ({"seed": -1}, ValueError, "seed must not be negative"),
+        ({"params": {"boosting": "dart"}}, ValueError, "tune cannot keep the best round of DART"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
 )

@@ -1,12 +1,11 @@
 """Reads a LightGBM Dataset or an XGBoost DMatrix, and refuses what a host would get wrong."""
 
-from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.hosts.model_files import kind_of
+from boostrank.hosts.model_files import is_dart, kind_of
 from boostrank.hosts.undocumented import lightgbm_measures_training
 from boostrank.messages import warn
 from boostrank.objectives import Objective
@@ -151,12 +150,6 @@ def _kept_of_queries(data: Any) -> tuple[Integers, Integers]:
     rows, whole = fold_of(data)
     sizes = whole.get_group()
     return np.bincount(np.repeat(np.arange(len(sizes)), sizes)[rows], minlength=len(sizes)), sizes
-
-
-def is_dart(params: Mapping[str, Any]) -> bool:
-    """Tell whether LightGBM's parameters, which may be in capitals, ask for DART."""
-    names = ("boosting", "boosting_type", "boost")
-    return any(str(params.get(name)).lower() == "dart" for name in names)
 
 
 def settle_dart(booster: Any) -> None:

@@ -7,7 +7,7 @@ so on UBJSON that is cut off and on deep JSON.
 import itertools
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -308,18 +308,24 @@ def xgboost_categories(booster: Any) -> dict[str, Any]:
     return found
 
 
-def check_stopping(params: Any) -> None:
-    """Refuse early stopping of XGBoost's boosters whose best round is lost later.
+def is_dart(params: Mapping[str, Any]) -> bool:
+    """Tell whether LightGBM's parameters, which may be in capitals, ask for DART."""
+    names = ("boosting", "boosting_type", "boost")
+    return any(str(params.get(name)).lower() == "dart" for name in names)
+
+
+def check_stopping(params: Any, what: str = "early stopping") -> None:
+    """Refuse what chooses a round of boosters whose best round is lost later.
 
     They are DART that drops trees, and linear ones.
     """
     kind = params.get("booster")
     drops = params.get("rate_drop") or params.get("one_drop")
-    if kind == "gblinear" or (drops and (kind == "dart" or since(3, 3))):
+    if kind == "gblinear" or is_dart(params) or (drops and (kind == "dart" or since(3, 3))):
         which = "booster='gblinear'" if kind == "gblinear" else "DART"
         raise ValueError(
-            f"early stopping cannot keep the best round of {which}: later rounds change what "
-            "earlier ones have learnt; leave early stopping out, or grow trees and drop none"
+            f"{what} cannot keep the best round of {which}: later rounds change what earlier ones "
+            "have learnt; train without it, or grow trees and drop none"
         )
 
 

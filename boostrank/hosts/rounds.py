@@ -9,8 +9,9 @@ neither says how many rounds it already has, but its Booster does.
 import weakref
 from dataclasses import fields
 
-from boostrank.hosts.data import check_lightgbm, is_dart, settle_dart
+from boostrank.hosts.data import check_lightgbm, settle_dart
 from boostrank.hosts.ignored import warn_of_ignored
+from boostrank.hosts.model_files import is_dart
 from boostrank.hosts.training import Training
 from boostrank.hosts.undocumented import (
     lightgbms_update,
@@ -21,8 +22,8 @@ from boostrank.messages import warn
 from boostrank.objectives import Objective
 
 _LOST_ROUND = (
-    "a round of LightGBM's DART has left no tree, and the model may be wrong: if it found no split, "
-    "the trees that it dropped keep the opposite sign, so train fewer rounds, or lower "
+    "a round of LightGBM's DART has left no tree, and the model may be wrong: if it found no "
+    "split, the trees that it dropped keep the opposite sign, so train fewer rounds, or lower "
     "min_gain_to_split or min_data_in_leaf; after rollback_one_iter they keep other weights"
 )
 

@@ -8,11 +8,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from boostrank.datasets import RankingData
-from boostrank.hosts.data import is_dart
 from boostrank.hosts.features import nothing_to_split
 from boostrank.hosts.ignored import LIGHTGBMS_OTHER_NAMES, check_known
 from boostrank.hosts.metric import metric
-from boostrank.hosts.model_files import lightgbm_booster, lightgbm_categories, made_up
+from boostrank.hosts.model_files import (
+    check_stopping,
+    lightgbm_booster,
+    lightgbm_categories,
+    made_up,
+)
 from boostrank.hosts.stopping import waiting_lightgbm, warn_of_cut
 from boostrank.lab.environment import import_host
 from boostrank.lab.files import write_file
@@ -76,11 +80,8 @@ class LightGBMModel(FileModel):
     ) -> tuple[Any, float]:
         lightgbm = import_host("lightgbm")
         check_known(params)
-        if stopping is not None and is_dart(params):
-            raise ValueError(
-                "early stopping has no effect on LightGBM's boosting='dart': leave early stopping "
-                "out, or use boosting='gbdt'"
-            )
+        if stopping is not None:
+            check_stopping(params)
         try:
             dataset = lightgbm.Dataset(
                 features(data, every=True),

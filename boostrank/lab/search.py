@@ -14,6 +14,7 @@ import numpy as np
 
 from boostrank.choice import is_auto
 from boostrank.datasets import RankingData, group_folds
+from boostrank.hosts.model_files import check_stopping
 from boostrank.hosts.rankers import check_unbound
 from boostrank.lab.environment import import_host, versions
 from boostrank.lab.files import as_csv, naming, only_user, write_file
@@ -348,8 +349,9 @@ def tune(
     Raises
     ------
     TypeError, ValueError
-        For an argument out of range, labels that the learner cannot take, fewer than two queries
-        that count in the metric, or if `out` has trials with other data or settings.
+        For an argument out of range, DART and linear boosters, whose rounds cannot be chosen,
+        labels that the learner cannot take, fewer than two queries that count in the metric, or if
+        `out` has trials with other data or settings.
     ImportError
         Without Optuna or the learner's host.
 
@@ -372,6 +374,7 @@ def tune(
     check_flag("prune", prune)
     check_count("n_jobs", n_jobs)
     check_unbound(learner.objective, "a search", OF_FOLDS)
+    check_stopping(settings.params[learner.host], "tune")
     why = refusal(learner, data.y, settings)
     if why:
         raise ValueError(f"{learner} cannot be trained: {why}")
