@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, TypeVar, overload
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -93,30 +93,6 @@ def letor_folds(parts: Sequence[RankingData]) -> Iterator[Fold]:
     return (Fold(RankingData.concat(turn[:-2]), *turn[-2:]) for turn in rotations(parts))
 
 
-@overload
-def group_folds(
-    group: Any,
-    n_folds: int = ...,
-    *,
-    seed: int | None = ...,
-    validation: Literal[False] = ...,
-    forward: bool = ...,
-    gap: int = ...,
-) -> list[tuple[Integers, Integers]]: ...
-
-
-@overload
-def group_folds(
-    group: Any,
-    n_folds: int = ...,
-    *,
-    seed: int | None = ...,
-    validation: Literal[True],
-    forward: bool = ...,
-    gap: int = ...,
-) -> list[tuple[Integers, Integers, Integers]]: ...
-
-
 def group_folds(
     group: Any,
     n_folds: int = 5,
@@ -125,7 +101,7 @@ def group_folds(
     validation: bool = False,
     forward: bool = False,
     gap: int = 0,
-) -> list[tuple[Integers, Integers]] | list[tuple[Integers, Integers, Integers]]:
+) -> list[tuple[Integers, ...]]:
     """Return the rows of folds that hold whole queries.
 
     Pass them as ``folds=`` to `boostrank.compare`, `boostrank.tune.tune` and `lightgbm.cv`, or as
@@ -222,7 +198,4 @@ def group_folds(
             order = np.random.default_rng(check_seed(seed)).permutation(n_queries)
         folds = rotated(np.array_split(order, n_folds), validation=validation)
     query = np.repeat(np.arange(n_queries), np.diff(boundaries))
-    rows: list[Any] = [
-        tuple(np.flatnonzero(np.isin(query, part)) for part in fold) for fold in folds
-    ]
-    return rows
+    return [tuple(np.flatnonzero(np.isin(query, part)) for part in fold) for fold in folds]
