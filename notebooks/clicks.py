@@ -15,6 +15,7 @@ clicks cannot choose a round well. Results are kept in ``out/clicks``.
 
 import argparse
 import warnings
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -22,14 +23,15 @@ from typing import Any
 import lightgbm as lgb
 import matplotlib as mpl
 import numpy as np
-import xgboost as xgb
 from boostrank.objectives.validation import Floats
 from matplotlib import pyplot as plt
-from ranking_sets import folds, half_width, ndcg
+from ranking_sets import SHARED, folds, half_width, ndcg
 
 import boostrank
 from boostrank import Unbiased, plot
 from boostrank.datasets import ClickLog, Fold, RankingData, simulate_clicks
+from boostrank.lab.rivals import TRAINERS
+from boostrank.lab.settings import Settings
 
 OUT = Path("out/clicks")
 SETS = ("mq2008", "yandex", "ohsumed")
@@ -40,15 +42,14 @@ ROUNDS = 150
 SESSIONS = {"mq2008": 50, "yandex": 50, "ohsumed": 20}
 #: Positions from here on share a propensity.
 LAST = 30
-LIGHTGBM = {
-    "learning_rate": 0.05, "num_leaves": 15, "min_data_in_leaf": 50, "feature_fraction": 0.8,
-    "metric": "None", "verbosity": -1, "num_threads": 1,
-}  # fmt: skip
-XGBOOST = {
-    "objective": "rank:pairwise", "base_score": 0, "eta": 0.05, "max_leaves": 15, "max_depth": 0,
-    "grow_policy": "lossguide", "tree_method": "hist", "colsample_bytree": 0.8, "nthread": 1,
-    "disable_default_eval_metric": 1,
-}  # fmt: skip
+#: Documents in a leaf of LightGBM, at least.
+MIN_DOCS = 50
+#: XGBoost's own correction.
+CORRECTED = {
+    "lambdarank_unbiased": 1,
+    "lambdarank_pair_method": "topk",
+    "lambdarank_num_pair_per_sample": LAST,
+}
 ROWS = (
     "skyline: blend on grades",
     "naive: blend",
@@ -101,29 +102,21 @@ def predictions(
     elif row.split(" (")[0].endswith("additive"):
         kind = Unbiased(kind, position=log.position, last=LAST)
     data = train if row.startswith("skyline") else log.data
-    if row.startswith("xgboost") or row.endswith("(XGBoost)"):
-        params = XGBOOST | {"seed": seed}
-        own = row.startswith("xgboost")
-        X, y, group = data.X, data.y, data.group
-        if own:  # it takes the order of the rows as the positions
-            session = np.repeat(np.arange(len(group)), group)
-            order = np.lexsort((log.position, session))
-            X, y = X[order], y[order]
-            params |= {
-                "objective": "rank:ndcg", "lambdarank_unbiased": 1,
-                "lambdarank_pair_method": "topk", "lambdarank_num_pair_per_sample": LAST,
-            }  # fmt: skip
-        matrix = xgb.QuantileDMatrix(X, y, group=group)
-        model = xgb.train(params, matrix, ROUNDS, obj=None if own else kind)
-        return np.asarray(model.predict(xgb.DMatrix(judged.X)))
-    shown = None
+    min_docs = 20 if row.startswith("skyline") else MIN_DOCS
+    settings = Settings(rounds=ROUNDS, seed=seed, min_docs=min_docs, params=SHARED)
+    host = "xgboost" if "xgboost" in row.lower() else "lightgbm"
     if row.startswith("lightgbm"):
-        kind, shown = "lambdarank", (log.position - 1).astype(np.int32)
-    params = LIGHTGBM | {"seed": seed, "objective": kind}
-    if row.startswith("skyline"):
-        params["min_data_in_leaf"] = 20
-    dataset = lgb.Dataset(data.X, data.y, group=data.group, position=shown)
-    return np.asarray(lgb.train(params, dataset, ROUNDS).predict(judged.X))
+        shown = (log.position - 1).astype(np.int32)
+        dataset = lgb.Dataset(data.X, data.y, group=data.group, position=shown)
+        params = TRAINERS[host].shared(settings) | SHARED[host] | {"objective": "lambdarank"}
+        return np.asarray(lgb.train(params, dataset, ROUNDS).predict(judged.X))
+    if row.startswith("xgboost"):
+        kind = "rank:ndcg"
+        settings = replace(settings, params={host: SHARED[host] | CORRECTED})
+        # It takes the order of the rows as the positions.
+        order = np.lexsort((log.position, data.qid))
+        data = replace(data, X=data.X[order], y=data.y[order])
+    return TRAINERS[host].train(kind, data, settings)[0].predict(judged.X)
 
 
 def file_of(name: str, model: str, eta: float, row: str, seed: int) -> Path:
@@ -187,9 +180,9 @@ def draw() -> None:
         panel.plot(ranks, ranks**-eta, color=plot.GREY, linewidth=3, alpha=0.6, label="true")
         for place, (label, (form, objective)) in enumerate(DRAWN.items()):
             kind = Unbiased(objective, position=log.position, propensity=form, last=LAST)
-            dataset = lgb.Dataset(log.data.X, log.data.y, group=log.data.group)
-            booster = lgb.train(LIGHTGBM | {"objective": kind}, dataset, ROUNDS)
-            found = boostrank.position_bias(booster).propensity[:10]
+            settings = Settings(rounds=ROUNDS, min_docs=MIN_DOCS, params=SHARED)
+            model, _ = TRAINERS["lightgbm"].train(kind, log.data, settings)
+            found = boostrank.position_bias(model.booster).propensity[:10]
             panel.plot(ranks, found, color=plot.COLOURS[place], marker="o", label=label)
             print(eta, label, found.round(2).tolist(), flush=True)
         panel.set_title(f"eta {eta:g}", fontsize=10, color=plot.GREY)

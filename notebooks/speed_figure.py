@@ -5,11 +5,9 @@
 reads ``out/bench/bench.csv`` and writes ``docs/_static/speed.svg``.
 """
 
-import csv
-from pathlib import Path
-
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import pandas as pd
 
 from boostrank import plot
 from boostrank.lab.bench import Timing
@@ -25,17 +23,8 @@ SHOWN = (
 @mpl.rc_context({**plot.ANY_BACKGROUND, "svg.hashsalt": "speed"})
 def main() -> None:
     """Draw times per document of a few objectives and of the hosts' own."""
-    with Path("out/bench/bench.csv").open(newline="", encoding="utf-8") as file:
-        timings = [
-            Timing(
-                int(row["docs"]),
-                row["label"],
-                row["host"],
-                *(float(row[name]) for name in ("ours", "builtin", "ratio", "speedup")),
-            )
-            for row in csv.DictReader(file)
-            if row["label"] in SHOWN
-        ]
+    table = pd.read_csv("out/bench/bench.csv").fillna({"host": ""})
+    timings = [Timing(**row) for row in table.to_dict("records") if row["label"] in SHOWN]
     figure, axes = plt.subplots(figsize=(8.0, 3.6), layout="constrained")
     plot.time_per_document(timings, ax=axes)
     figure.legend(loc="outside right", frameon=False, fontsize=8)
