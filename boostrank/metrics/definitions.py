@@ -413,23 +413,13 @@ METRICS: dict[str, Metric] = {
 
 # What trec_eval, CatBoost, XGBoost and people call metrics that have another name here.
 _ELSEWHERE = {
-    "p": "precision",
-    "pre": "precision",
-    "prec": "precision",
-    "precisionat": "precision",
-    "r": "recall",
-    "rec": "recall",
-    "recallat": "recall",
-    "ap": "map",
-    "mean_average_precision": "map",
-    "rr": "mrr",
-    "recip_rank": "mrr",
-    "reciprocal_rank": "mrr",
+    **dict.fromkeys(("p", "pre", "prec", "precisionat"), "precision"),
+    **dict.fromkeys(("r", "rec", "recallat"), "recall"),
+    **dict.fromkeys(("ap", "mean_average_precision"), "map"),
+    **dict.fromkeys(("rr", "recip_rank", "reciprocal_rank"), "mrr"),
+    **dict.fromkeys(("log_loss", "binary_logloss", "cross_entropy"), "logloss"),
     "tau": "kendall",
     "rho": "spearman",
-    "log_loss": "logloss",
-    "binary_logloss": "logloss",
-    "cross_entropy": "logloss",
 }
 _ANY_SYNTAX = re.compile(r"(?P<word>.*?)(?:_cut)?(?:(?:@|[_:-]|:top=)?(?P<k>[0-9.]+))?-?")
 
