@@ -61,28 +61,23 @@ class Comparison:
         from boostrank.lab.results import best_first, holm_p_values
 
         corrected = holm_p_values(self.rows)
-        return (
-            _pandas()
-            .DataFrame(
-                [
-                    {
-                        "learner": str(row.learner),
-                        **{name: row.mean(name) for name in self.settings.metrics},
-                        "difference": row.difference,
-                        "difference_low": row.difference_interval[0],
-                        "difference_high": row.difference_interval[1],
-                        "relative_difference": row.relative_difference,
-                        "p_value": row.p_value,
-                        "p_holm": corrected[row.learner],
-                        "verdict": "baseline" if row.baseline is None else row.verdict,
-                        "median_round": row.median_round,
-                        "seconds_per_round": row.seconds_per_round,
-                    }
-                    for row in best_first(self.rows)
-                ]
-            )
-            .set_index("learner")
-        )
+        lines = [
+            {
+                "learner": str(row.learner),
+                **{name: row.mean(name) for name in self.settings.metrics},
+                "difference": row.difference,
+                "difference_low": row.difference_interval[0],
+                "difference_high": row.difference_interval[1],
+                "relative_difference": row.relative_difference,
+                "p_value": row.p_value,
+                "p_holm": corrected[row.learner],
+                "verdict": "baseline" if row.baseline is None else row.verdict,
+                "median_round": row.median_round,
+                "seconds_per_round": row.seconds_per_round,
+            }
+            for row in best_first(self.rows)
+        ]
+        return _pandas().DataFrame(lines).set_index("learner")
 
     @property
     def queries(self) -> Any:

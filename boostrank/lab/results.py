@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -62,21 +63,12 @@ class Row:
         None if this row is the baseline.
     settings : Settings
         Those of the comparison.
-    p_value : float
-        Of the paired test on `metric`, over the test queries of all folds; see `paired_p_value`.
     """
 
     learner: Learner
     folds: tuple[FoldResult, ...]
     baseline: "Row | None"
     settings: Settings
-    p_value: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        theirs, settings = self.baseline or self, self.settings
-        values = self.pooled(self.metric), theirs.pooled(self.metric)
-        p_value = paired_p_value(*values, seed=settings.seed, test=settings.test)
-        object.__setattr__(self, "p_value", p_value)
 
     @property
     def metric(self) -> str:
@@ -127,6 +119,12 @@ class Row:
         """The normal 95 % interval of `difference`, with queries paired."""
         half = half_width(self.differences)
         return self.difference - half, self.difference + half
+
+    @cached_property
+    def p_value(self) -> float:
+        """Of the paired test on `metric`; see `paired_p_value`."""
+        values = (row.pooled(self.metric) for row in (self, self.baseline or self))
+        return paired_p_value(*values, seed=self.settings.seed, test=self.settings.test)
 
     @property
     def verdict(self) -> str:
