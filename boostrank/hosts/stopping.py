@@ -58,32 +58,27 @@ def in_proportion(rounds: int, n_docs: int, more: int) -> int:
     return max(1, round(rounds * more / n_docs))
 
 
-class _WaitingLightGBM:
-    """LightGBM's early stopping, as if training began in a later round."""
-
-    def __init__(self, stopping: Any, start: int) -> None:
-        self.stopping, self.start = stopping, start
-        self.order = stopping.order
-
-    def __call__(self, env: Any) -> None:
-        begin = max(env.begin_iteration, self.start - 1)
-        if env.iteration >= begin:
-            # A named tuple before LightGBM 4.7.
-            changed = replace if is_dataclass(env) else type(env)._replace
-            self.stopping(changed(env, begin_iteration=begin))
-
-
 def waiting_lightgbm(
     callbacks: Sequence[Callable[..., Any]], objective: Any
 ) -> list[Callable[..., Any]]:
     """Return LightGBM's callbacks, of which early stopping waits for `first_stop`."""
     import lightgbm
 
-    start, kind = first_stop(objective), type(lightgbm.early_stopping(1, verbose=False))
-    return [
-        _WaitingLightGBM(one, start) if start > 1 and isinstance(one, kind) else one
-        for one in callbacks
-    ]
+    start = first_stop(objective)
+
+    def wait(stopping: Any) -> Callable[..., Any]:
+        def waiting(env: Any) -> None:
+            begin = max(env.begin_iteration, start - 1)
+            if env.iteration >= begin:
+                # A named tuple before LightGBM 4.7.
+                changed = replace if is_dataclass(env) else type(env)._replace
+                stopping(changed(env, begin_iteration=begin))
+
+        waiting.order = stopping.order  # type: ignore[attr-defined]
+        return waiting
+
+    kind = type(lightgbm.early_stopping(1, verbose=False))
+    return [wait(one) if start > 1 and isinstance(one, kind) else one for one in callbacks]
 
 
 def waiting_xgboost(callbacks: Sequence[Any], objective: Any) -> list[Any]:
