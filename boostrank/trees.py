@@ -83,14 +83,9 @@ class Forest(NamedTuple):
 def read_forest(model: Any) -> Forest:
     """Return the trees of a model file, a booster or a fitted ranker of either host.
 
-    Early stopped models have the trees of their best round.
-
-    Raises
-    ------
-    TypeError
-        For something else.
-    ValueError
-        For a model whose scores are not the plain sum of numerical splits, and as `best_rounds`.
+    Early stopped models have the trees of their best round. Something else is a TypeError; a model
+    whose scores are not the plain sum of numerical splits, or that has lost its best round, is a
+    ValueError.
     """
     if isinstance(model, str | Path):
         model = load_model(Path(model)).booster

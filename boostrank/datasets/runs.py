@@ -245,22 +245,14 @@ def load_qrels(path: str | Path) -> Qrels:
 
 
 class Judged(NamedTuple):
-    """A run and its judgements in one, query by query, in ranked order.
+    """A run and its judgements in one, query by query, in ranked order."""
 
-    Attributes
-    ----------
-    scores, labels : float64 array (n_docs,)
-    retrieved : bool array (n_docs,)
-        Whether the run has the document; others follow those of their query.
-    group : int64 array (n_queries,)
-    left_out : int
-        Number of queries that only the run or only the judgements have.
-    """
-
-    scores: Floats
+    scores: Floats  # (n_docs,), as `labels` and `retrieved`
     labels: Floats
+    #: Whether the run has the document; others follow those of their query.
     retrieved: npt.NDArray[np.bool_]
-    group: npt.NDArray[np.int64]
+    group: npt.NDArray[np.int64]  # (n_queries,)
+    #: Number of queries that only the run or only the judgements have.
     left_out: int
 
 

@@ -27,24 +27,12 @@ _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][+-]?[0-9]{1,3})?")
 
 @dataclass(frozen=True)
 class Columns:
-    """What the columns of a table are; all others are features.
-
-    Attributes
-    ----------
-    label, qid : str
-        Columns of the grades, and of the ids of queries: integers, strings or dates.
-    drop : sequence of str
-        Columns that are not features.
-    categorical : sequence of str
-        Features whose values have no order: numbers or strings. A column of strings that is not
-        named here is refused.
-    doc_id : str or None
-        Column of the ids of documents.
-    """
+    """What the columns of a table are, as in `from_frame`; all others are features."""
 
     label: str = "label"
     qid: str = "qid"
     drop: Sequence[str] = ()
+    #: A column of strings that is not named here is refused.
     categorical: Sequence[str] = ()
     doc_id: str | None = None
 
@@ -401,24 +389,14 @@ def features_of_table(
     names: Sequence[str],
     categories: Mapping[str, Sequence[Any]] | None = None,
 ) -> Floats:
-    """Return the features of documents to be scored, as numbers.
+    """Return the features of documents to be scored, as numbers; labels and queries may be absent.
 
-    Parameters
-    ----------
-    table : Table
-        Labels and queries may be absent.
-    columns : Columns
-    names : sequence of str
-        Names of the model's features. If the table has them, they are taken by name, if it has none
-        of them, all of its features in their order, with a warning.
-    categories : mapping of str to sequence, optional
-        The values of the model's categories, by feature. Others become missing values.
+    The model's features have these `names`. If the table has them, they are taken by name; if it
+    has none of them, all of its features in their order, with a warning. `categories` are the
+    values of the model's categories, by feature; others become missing values.
 
-    Raises
-    ------
-    ValueError
-        For a feature that the table lacks, if it has others, or if the model has categories; for
-        numbers that are infinite.
+    A feature that the table lacks is a ValueError, if it has others, or if the model has
+    categories; so are numbers that are infinite.
     """
     known: dict[str, list[Any]] = {}
     own = set(names)

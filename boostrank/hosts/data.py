@@ -31,12 +31,7 @@ class HostData(NamedTuple):
 def read(data: Any) -> HostData:
     """Read labels, queries and weights from a LightGBM Dataset or an XGBoost DMatrix.
 
-    Raises
-    ------
-    TypeError
-        For anything else.
-    ValueError
-        If the data has no queries or no labels.
+    Anything else is a TypeError; data without queries or labels are a ValueError.
     """
     if hasattr(data, "get_uint_info"):
         boundaries = data.get_uint_info("group_ptr")
@@ -73,16 +68,8 @@ def read(data: Any) -> HostData:
 def check_lightgbm(booster: Any, objective: Objective) -> None:
     """Check what a LightGBM Booster trains on, and how.
 
-    Raises
-    ------
-    ValueError
-        For ``bagging_by_query``, for DART with a metric of the training set, and for a part of a
-        Dataset that splits or repeats queries.
-
-    Warns
-    -----
-    UserWarning
-        If the Dataset has positions and the objective ignores them.
+    ``bagging_by_query``, DART with a metric of the training set, and a part of a Dataset that
+    splits or repeats queries are a ValueError. Positions that the objective ignores are a warning.
     """
     if str(booster.params.get("bagging_by_query")).lower() in ("true", "+", "1"):
         raise ValueError(
@@ -167,12 +154,7 @@ def check_kept(labels: Floats, group: Integers) -> None:
     """Check that labels stay different in the hosts, which keep them as float32.
 
     A few labels of long lists may become equal, as real numbers do; they say next to nothing about
-    the order.
-
-    Raises
-    ------
-    ValueError
-        If labels are beyond float32, or more than one of ten differences is lost.
+    the order. Labels beyond float32, or more than one of ten differences lost, are a ValueError.
     """
     with np.errstate(over="ignore"):
         kept = labels.astype(np.float32)

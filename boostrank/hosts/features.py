@@ -87,19 +87,13 @@ def read_features(X: Any, rules: HostRules, qid: Any = None, y: Any = None) -> A
     new queries have other ids, and no labels. Without `qid`, one id per document, only the names of
     columns are checked, and without `y`, no label is looked for.
 
-    Returns
-    -------
-    float32 or float64 array, CSR matrix, data frame or Arrow table
-        In native byte order, without duplicate entries; masked values are missing. `X`, which is
-        never modified, itself where it already is.
+    Returned is a float32 or float64 array, a CSR matrix, a data frame or an Arrow table, in native
+    byte order, without duplicate entries; masked values are missing. It is `X`, which is never
+    modified, where that already is one.
 
-    Raises
-    ------
-    TypeError
-        For anything but numbers, and categories where the host takes them.
-    ValueError
-        For names that the host cannot tell apart or take, and for a column that has the name of an
-        id, such as "qid", or is equal to `qid` or `y`.
+    Anything but numbers, and categories where the host takes them, is a TypeError. Names that the
+    host cannot tell apart or take are a ValueError, and so is a column that has the name of an id,
+    such as "qid", or is equal to `qid` or `y`.
     """
     read = _read(X, rules, qid)
     if read.shape[1] == 0:
@@ -143,14 +137,11 @@ def like_training(X: Any, trained: Trained, rules: HostRules, *, learns: bool = 
     position otherwise. Categories are matched by value: those that training did not have are
     missing, as in LightGBM. With `learns`, the model goes on to be trained on `X`.
 
-    Raises
-    ------
-    ValueError
-        For missing or unknown columns, another number of features, and a sparse matrix after an
-        array or an array after a sparse matrix if the host would take a zero of one for a missing
-        value of the other. For a column that is a category in one and a number in the other, or a
-        category of text in one and of numbers in the other, and for a model that goes on with
-        categories that it does not know.
+    Refused are missing or unknown columns, another number of features, and a sparse matrix after an
+    array or an array after a sparse matrix if the host would take a zero of one for a missing value
+    of the other; a column that is a category in one and a number in the other, or a category of
+    text in one and of numbers in the other; and a model that goes on with categories that it does
+    not know.
     """
     _check_zeros(X, trained, rules)
     names = _names(X, rules)

@@ -60,10 +60,7 @@ def hand_over(
 ) -> tuple[Float32s, Float32s]:
     """Return the gradient and Hessian of a boosting round as a host gets them.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For invalid scores, labels, queries or weights; for gradients that are not finite.
+    Invalid scores, labels, queries or weights, and gradients that are not finite, are errors.
     """
     # Without a Booster, only XGBoost's round tells whether it has warned before.
     warns = training.booster is not None or (

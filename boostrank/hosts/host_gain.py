@@ -10,12 +10,8 @@ from boostrank.objectives import Objective
 def with_hosts_gain(objective: Objective, training: Training) -> Objective:
     """Return the objective with LightGBM's ``label_gain`` or XGBoost's ``ndcg_exp_gain=False``.
 
-    It is the same one if the host's parameters name no gain, or the objective counts none.
-
-    Raises
-    ------
-    ValueError
-        If the objective, or a part of it, has another gain of its own.
+    It is the same one if the host's parameters name no gain, or the objective counts none. Another
+    gain of the objective's own, or of a part of it, is a ValueError.
     """
     if not objective.counts_gains or training.booster is None:
         return objective

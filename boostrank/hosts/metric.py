@@ -124,10 +124,7 @@ class Metric:
     def direct(self, stop: Any) -> None:
         """Tell an ``EarlyStopping`` of XGBoost which direction is better.
 
-        Raises
-        ------
-        ValueError
-            If its ``maximize`` says the opposite.
+        A ``maximize`` that says the opposite is a ValueError.
         """
         upwards = self.larger_is_better
         if stop.maximize is None:

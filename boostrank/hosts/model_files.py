@@ -137,12 +137,8 @@ def _length_in_ubjson(content: bytes, at: int) -> tuple[int, int]:
 def read_booster(path: "str | Path | bytearray", host: str) -> Any:
     """Read a model file of one host, up to the best round; a bytearray holds what would be in it.
 
-    Raises
-    ------
-    ValueError
-        If it is not a complete model of that host, or its best round is lost; see `best_rounds`.
-    OSError
-        If it cannot be read.
+    What is not a complete model of that host, or has lost its best round (see `best_rounds`), is a
+    ValueError, and what cannot be read an OSError.
     """
     if isinstance(path, bytearray):
         path, content = Path("the bytearray"), bytes(path)
@@ -188,13 +184,9 @@ def best_rounds(booster: Any) -> Any:
 
     XGBoost keeps them after early stopping. Its ranker leaves them out when it predicts, but
     ``Booster.predict``, ``inplace_predict``, SHAP values and other tools use them. A booster is
-    returned as it is if nothing comes after its best round, or if it is linear.
-
-    Raises
-    ------
-    ValueError
-        For DART that has dropped trees: later rounds have scaled the trees of earlier ones, so the
-        best model is lost.
+    returned as it is if nothing comes after its best round, or if it is linear. DART that has
+    dropped trees is a ValueError: later rounds have scaled the trees of earlier ones, so the best
+    model is lost.
     """
     best = booster.attr("best_iteration")
     if best is None:
@@ -247,11 +239,8 @@ def to_continue(booster: Any) -> Any:
 def lightgbm_categories(booster: Any) -> dict[str, list[Any]] | None:
     """Return the values of the categories of pandas that a model of LightGBM was trained on.
 
-    Returns
-    -------
-    dict of str to list, or None
-        By feature, in the order of their codes. None: the model does not tell of which columns, as
-        where they are ordered, or where `categorical_feature` had others.
+    They are by feature, in the order of their codes. None: the model does not tell of which
+    columns, as where they are ordered, or where `categorical_feature` had others.
     """
     lists, params = booster.pandas_categorical or (), booster.params
     if not lists:
@@ -277,15 +266,9 @@ def lightgbm_categories(booster: Any) -> dict[str, list[Any]] | None:
 def xgboost_categories(booster: Any) -> dict[str, Any]:
     """Return the values of the categories that a model of XGBoost was trained on.
 
-    Returns
-    -------
-    dict of str to list of str or integer array
-        By feature, in the order of their codes, without features that were codes in training.
-
-    Raises
-    ------
-    ValueError
-        If XGBoost has cut them within letters.
+    They are lists of str or integer arrays by feature, in the order of their codes, without
+    features that were codes in training. Those that XGBoost has cut within letters are a
+    ValueError.
     """
     if "c" not in (booster.feature_types or ()):
         return {}
@@ -348,14 +331,9 @@ def xgboost_names(booster: Any) -> list[str]:
 def booster_of(model: Any, host: str = "") -> Any:
     """Return the booster of a model file, or of a ranker; anything else as it is.
 
-    `host` is that of a model to continue, which may be None. Without it, a path is left as it is.
-
-    Raises
-    ------
-    TypeError
-        If the host is given, for what is not a model of it.
-    ValueError
-        As `read_booster`.
+    `host` is that of a model to continue, which may be None. What is not a model of it is a
+    TypeError, and a bad file a ValueError, as in `read_booster`. Without it, a path is left as it
+    is.
     """
     if host and isinstance(model, str | Path):
         return read_booster(model, host)

@@ -26,14 +26,8 @@ def read_metrics(eval_metric: Any, default: Metric, cutoffs: Any = None) -> list
     """Return metrics of different names, from a name, a Metric, several of them, or None.
 
     None means `default`. Names count labels as `default` does. `cutoffs`, one or several, are for
-    each metric that may have one and has none.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, with the nearest known one, and for different metrics of one name.
-    TypeError
-        For anything else.
+    each metric that may have one and has none. An unknown name (the error has the nearest known
+    one) and different metrics of one name are a ValueError, anything else is a TypeError.
     """
     if eval_metric is None:
         eval_metric = default

@@ -151,12 +151,8 @@ def _keep(booster: Any, form: str, factors: Floats) -> None:
 class CorrectedRound:
     """Corrects the gradients of one round for positions, and learns from them.
 
-    `shown` are the positions in XGBoost's data (n_docs,), from 1, or None.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `Unbiased.places`; for positions that LightGBM has renumbered if ranks are needed.
+    `shown` are the positions in XGBoost's data (n_docs,), from 1, or None. Errors are those of
+    `Unbiased.places`; positions that LightGBM has renumbered are one if ranks are needed.
     """
 
     def __init__(self, objective: Unbiased, training: Training, n_docs: int, shown: Any) -> None:

@@ -128,12 +128,9 @@ def read_rows(
     With `sort`, the documents of each `qid` are brought together, with queries in ascending order
     of ids; with None, only if they are not together.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For labels out of their domain, both or neither of group and qid, sizes or lengths that do
-        not match, ids that are missing or of mixed types, a query whose documents are not
-        contiguous, and features that `read_features` refuses.
+    Refused are labels out of their domain, both or neither of group and qid, sizes or lengths that
+    do not match, ids that are missing or of mixed types, a query whose documents are not
+    contiguous, and features that `read_features` refuses.
     """
     start = "start scores" if rules is None else rules.start
     check_aligned("X", X, **{"y": y, "qid": qid, "sample_weight": weight, start: offset})
@@ -237,18 +234,10 @@ def read_sets(
     `position` and `pairs` are of rows as they were passed to `fit`. `continued` describes the
     features of a model that training continues. `params` are those of the training.
 
-    Returns
-    -------
-    Rows, list of Rows, callable
-        Training, evaluation sets, and what gives an objective the positions or the pairs, in the
-        order of the rows.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `read_rows`; for sequences of unequal lengths, and for evaluation sets with other
-        features. Where an objective is given positions that it ignores, and as `Unbiased` and
-        `Preferences`.
+    Returned are training, evaluation sets, and what gives an objective the positions or the pairs,
+    in the order of the rows; it refuses positions that the objective ignores, and what `Unbiased`
+    and `Preferences` refuse. Refused here is what `read_rows` refuses, sequences of unequal
+    lengths, and evaluation sets with other features.
     """
     X, y, group, qid, weight, offset = train
     check_aligned("X", X, position=position)
@@ -338,12 +327,8 @@ def _made(objective: Any, changes: dict[str, Any]) -> Objective:
 def objective_of(ranker: Any) -> Objective:
     """Return a ranker's objective with the gain that the host's own parameter names, if it does.
 
-    Training, evaluation sets, `score` and "auto" all start from it, so that all count alike.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For what is no objective; for two different gains.
+    Training, evaluation sets, `score` and "auto" all start from it, so that all count alike. What
+    is no objective is a TypeError, two different gains are a ValueError.
     """
     made = _made(ranker.objective, {})
     return with_gain_of(made, ranker.get_params(), ranker._rules.host.lower())

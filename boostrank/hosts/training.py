@@ -101,11 +101,8 @@ class Training:
     def failing_together(self) -> Iterator[None]:
         """Raise an error of one worker on all of them.
 
-        Raises
-        ------
-        Exception
-            If another worker raised an error and this one did not: the same error (XGBoost), or a
-            RuntimeError that says so, raised later than its cause (LightGBM).
+        On the others it is the same error (XGBoost), or a RuntimeError that says so, raised later
+        than its cause (LightGBM).
         """
         try:
             yield
@@ -130,11 +127,8 @@ class TrainingView(View):
     def subset(self, who: str, what: str) -> Subset | None:
         """Return the rows of a fold; see `View.subset`.
 
-        Raises
-        ------
-        ValueError
-            For several workers and XGBoost's cross-validation: it is not known which rows they
-            hold.
+        Several workers and XGBoost's cross-validation are a ValueError: it is not known which rows
+        they hold.
         """
         self._training.refuse_workers(who, what)
         if self._training.host == "xgboost" and xgboost_cross_validates():

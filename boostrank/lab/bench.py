@@ -118,20 +118,12 @@ class Training:
 
 @dataclass(frozen=True)
 class Timing(Training):
-    """Time of the gradients alone.
+    """Time of the gradients alone, in nanoseconds per document: medians of paired runs.
 
-    Attributes
-    ----------
-    docs, label, host
-        As in `Training`.
-    ours, builtin : float
-        Nanoseconds per document, medians; `builtin` is NaN beyond `LONGEST_BUILTIN`.
-    ratio : float
-        The built-in's time divided by ours, median of paired runs.
-    speedup : float
-        Our time divided by our time with all cores, median of paired runs.
+    `builtin` is NaN beyond `LONGEST_BUILTIN`, and `ratio` is the built-in's time divided by ours.
     """
 
+    #: Our time divided by our time with all cores.
     speedup: float
 
 

@@ -27,19 +27,12 @@ HELD_OUT = 5
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """Data, and the queries that train, validate and test in each fold.
-
-    Attributes
-    ----------
-    data : RankingData
-    positions : sequence of (train, validation, test)
-        Positions of queries in `data`, int64 arrays.
-    about : str
-        Where the data is from, and how the folds were made, in words.
-    """
+    """Data, and the queries that train, validate and test in each fold."""
 
     data: RankingData
+    #: Positions of queries in `data`, for each fold (train, validation, test).
     positions: Sequence[tuple[Integers, ...]]
+    #: Where the data is from, and how the folds were made, in words.
     about: str = ""
 
     def fold(self, number: int) -> Fold:
@@ -150,11 +143,8 @@ def query_positions(data: RankingData, folds: Any) -> list[tuple[Integers, ...]]
     (train, validation, test) hold arrays of positions of queries, or of rows of whole queries as
     `group_folds` returns them: they are rows if one of them is not the position of a query.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For anything else; positions that are no whole numbers, out of range or repeated; parts of a
-        fold that overlap; rows that split a query; a query that is tested twice.
+    Refused are anything else; positions that are no whole numbers, out of range or repeated; parts
+    of a fold that overlap; rows that split a query; a query that is tested twice.
     """
     n_queries = len(data.group)
     if hasattr(folds, "split") and not isinstance(folds, str):

@@ -55,11 +55,8 @@ def make_plan(
     have metrics that the labels do not allow, unless the user has named the metric. For `hosts` and
     `baseline` see `learners` and `baseline_first`.
 
-    Raises
-    ------
-    ValueError
-        For a named objective, metric or baseline that these labels do not fit, folds without
-        queries that the metric counts, and unknown names.
+    A named objective, metric or baseline that these labels do not fit, folds without queries that
+    the metric counts, and unknown names are a ValueError.
     """
     for host, own in settings.params.items():
         if not isinstance(own, Mapping):

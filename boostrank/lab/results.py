@@ -17,34 +17,21 @@ from boostrank.objectives.validation import Floats
 
 @dataclass(frozen=True, eq=False)
 class FoldResult:
-    """The result of one learner in one fold.
+    """The result of one learner in one fold."""
 
-    Attributes
-    ----------
-    fold : int
-        From 1, as LETOR numbers them.
-    curve : float64 array (n_trees,)
-        The metric on the validation part after each tree.
-    best_round : int
-        The first best round of `curve`, from 1; with `Settings.fixed_rounds` the last round.
-    qid : int64 or str array (n_test_queries,)
-    figures : dict of str to float64 array (n_test_queries,)
-        `Settings.metrics`, and NDCG at all `CUTOFFS`, of every test query with the best round's
-        trees; NaN where the convention leaves the query out.
-    seconds_per_round : float
-    importance : float64 array (n_features,), default ()
-        Gain of all splits of the best round's trees, by feature; () if the host reports none.
-    chosen : str, default ""
-        The setting of `Blend` that "auto" chose.
-    """
-
-    fold: int
+    fold: int  # from 1, as LETOR numbers them
+    #: The metric on the validation part after each tree (n_trees,).
     curve: Floats
+    #: The first best round of `curve`, from 1; with `Settings.fixed_rounds` the last round.
     best_round: int
-    qid: npt.NDArray[Any]
+    qid: npt.NDArray[Any]  # int64 or str (n_test_queries,)
+    #: `Settings.metrics`, and NDCG at all `CUTOFFS`, of every test query with the best round's
+    #: trees (n_test_queries,); NaN where the convention leaves the query out.
     figures: dict[str, Floats]
     seconds_per_round: float
+    #: Gain of all splits of the best round's trees, by feature; () if the host reports none.
     importance: Floats = field(default_factory=lambda: np.zeros(0))
+    #: The setting of `Blend` that "auto" chose.
     chosen: str = ""
 
 
