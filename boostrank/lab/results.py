@@ -41,21 +41,12 @@ class Row:
 
     Means, differences, intervals and the test are all over the test queries of all folds together:
     a query counts the same in a small fold as in a large one.
-
-    Attributes
-    ----------
-    learner : Learner
-    folds : tuple of FoldResult
-    baseline : Row or None
-        None if this row is the baseline.
-    settings : Settings
-        Those of the comparison.
     """
 
     learner: Learner
     folds: tuple[FoldResult, ...]
-    baseline: "Row | None"
-    settings: Settings
+    baseline: "Row | None"  # None if this row is the baseline
+    settings: Settings  # of the comparison
 
     @property
     def metric(self) -> str:

@@ -335,8 +335,8 @@ def tune(
     seed : int, default 0
         The same seed tries the same parameters, even if the search was interrupted.
     convention, gain, metric
-        The metric that chooses rounds and trials, as in `Settings`. Default: NDCG@10, or Spearman's
-        correlation for labels that are no grades.
+        The metric that chooses rounds and trials, as in `boostrank.compare`. Default: NDCG@10, or
+        Spearman's correlation for labels that are no grades.
     params : mapping, optional
         The host's own parameters, for all trials. Tuned parameters take precedence.
     done : callable, optional

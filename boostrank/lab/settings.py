@@ -41,62 +41,38 @@ def sign_of(name: str) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The budget that all learners share.
+    """The budget that all learners share; values of the wrong kind or out of range are refused."""
 
-    Parameters
-    ----------
-    rounds : int, default 250
-        Trees, as in the SHF-SDCG paper for OHSUMED.
-    learning_rate : float, default 0.05
-    leaves : int, default 15
-        Leaves per tree; with more, small data sets of a hundred queries overfit.
-    min_docs : int, default 20
-        Minimum documents per leaf. XGBoost does not count documents: see `XGBoostModel`.
-    threads : int, default 1
-        For host and objective alike. One, so that times are comparable.
-    seed : int, default 0
-    convention : str, default "standard"
-        Whose rules the metrics follow, as in `boostrank.evaluate`.
-    gain : str or sequence of float, optional
-        What a grade is worth to the metrics, to our objectives that count gains and to the hosts'
-        own, which get ``label_gain`` (LightGBM) or ``ndcg_exp_gain=False`` (XGBoost). Default None:
-        the convention's gain for metrics, exponential for objectives.
-    fixed_rounds : bool, default False
-        Test all trees instead of choosing the best round on the validation part.
-    metric : str, default "ndcg@10"
-        Chooses the best round and is compared with the baseline; named as in `boostrank.evaluate`.
-        Lower is better for logloss and brier. ece is refused: it has no value for a single query.
-    other_metrics : sequence of str, default ()
-        Reported next to it, in addition to `usual`.
-    test : {"randomisation", "t", "sign"}, default "randomisation"
-        The paired test of each row against the baseline; see `boostrank.lab.stats`.
-    params : mapping of host to mapping, default {}
-        The hosts' own parameters, for all learners of a host. They take precedence.
-    usual : sequence of str, default `METRICS`
-        Reported in every comparison; see `for_labels`.
-    top : float, optional
-        The top of the scale of grades, as in `evaluate`: a part of the data may lack that grade.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a value of the wrong kind or out of range.
-    """
-
+    #: Trees, as in the SHF-SDCG paper for OHSUMED.
     rounds: int = 250
     learning_rate: float = 0.05
+    #: Leaves per tree; with more, small data sets of a hundred queries overfit.
     leaves: int = 15
+    #: Minimum documents per leaf. XGBoost does not count documents: see `XGBoostModel`.
     min_docs: int = 20
+    #: For host and objective alike. One, so that times are comparable.
     threads: int = 1
     seed: int = 0
+    #: Whose rules the metrics follow, as in `boostrank.evaluate`.
     convention: str = "standard"
+    #: What a grade is worth to the metrics, to our objectives that count gains and to the hosts'
+    #: own, which get ``label_gain`` (LightGBM) or ``ndcg_exp_gain=False`` (XGBoost). None: the
+    #: convention's gain for metrics, exponential for objectives.
     gain: str | tuple[float, ...] | None = None
+    #: Test all trees instead of choosing the best round on the validation part.
     fixed_rounds: bool = False
+    #: Chooses the best round and is compared with the baseline; named as in `boostrank.evaluate`.
+    #: Lower is better for logloss and brier. ece is refused: it has no value for a single query.
     metric: str = CHOSEN_BY
+    #: Reported next to it, in addition to `usual`.
     other_metrics: Sequence[str] = ()
+    #: The paired test of each row against the baseline; see `boostrank.lab.stats`.
     test: str = "randomisation"
+    #: The hosts' own parameters, for all learners of a host. They take precedence.
     params: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    #: Reported in every comparison; see `for_labels`.
     usual: Sequence[str] = METRICS
+    #: The top of the scale of grades, as in `evaluate`: a part of the data may lack that grade.
     top: float | None = None
 
     def __post_init__(self) -> None:
