@@ -82,7 +82,7 @@ def test_other_objectives_stop_as_ever(way):
 
 def test_lightgbms_dart_is_not_stopped():
     settings = Settings(rounds=2, min_docs=2, params={"lightgbm": {"boosting": "dart"}})
-    with pytest.raises(ValueError, match="^early stopping cannot keep the best round of DART"):
+    with pytest.raises(ValueError, match=r"^early stopping cannot keep the best round of DART"):
         HOSTS["lightgbm"].train(boostrank.QueryRMSE(), TRAIN, settings, None, Stopping(FLAT, 3))
 
 
