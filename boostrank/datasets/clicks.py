@@ -107,31 +107,6 @@ def _ranks(
     return rank
 
 
-def _clicked(
-    model: str,
-    likely: Floats,
-    rank: Integers,
-    propensity: Floats,
-    session: Integers,
-    n_sessions: int,
-    rng: np.random.Generator,
-) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Draw which documents are clicked; `likely` is how attractive they are."""
-    attractive = rng.random(len(rank)) < likely
-    if model == "trust":
-        attractive |= rng.random(len(rank)) < TRUST / rank
-    chance = rng.random(len(rank))
-    if model == "cascade":
-        # One number for a whole session: a user who stops above k does not look below it.
-        chance = rng.random(n_sessions)[session]
-    clicked = attractive & (chance < propensity[rank - 1])
-    if model == "cascade":
-        top = np.full(n_sessions, np.iinfo(np.int64).max)
-        np.minimum.at(top, session[clicked], rank[clicked])
-        clicked &= rank == top[session]
-    return clicked
-
-
 def simulate_clicks(
     data: RankingData,
     *,
@@ -220,8 +195,18 @@ def simulate_clicks(
 
     propensity = (1.0 / np.arange(1, int(data.group.max()) + 1)) ** eta
     worth = (np.exp2(y) - 1.0) / max(1.0, float(np.exp2(y.max()) - 1.0))
-    likely = (noise + (1.0 - noise) * worth)[row]
-    clicked = _clicked(model, likely, rank, propensity, session, n_sessions, rng)
+    attractive = rng.random(len(rank)) < (noise + (1.0 - noise) * worth)[row]
+    if model == "trust":
+        attractive |= rng.random(len(rank)) < TRUST / rank
+    chance = rng.random(len(rank))
+    if model == "cascade":
+        # One number for a whole session: a user who stops above k does not look below it.
+        chance = rng.random(n_sessions)[session]
+    clicked = attractive & (chance < propensity[rank - 1])
+    if model == "cascade":
+        top = np.full(n_sessions, np.iinfo(np.int64).max)
+        np.minimum.at(top, session[clicked], rank[clicked])
+        clicked &= rank == top[session]
     logged = replace(
         data,
         X=data.X[row],

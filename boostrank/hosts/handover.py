@@ -185,32 +185,18 @@ def _evaluated(
         # In a mixture, only the parts to which noise makes a difference get it.
         seen_scores = noisy if part.perturbed or len(parts) == 1 else scores
         grad, hess = derivatives[i]
-        if rows is not None and part.of_rows:
-            _write_taken(part, whole, own, seen_scores, rows, round, grad, hess)
+        if rows is not None and part.of_rows:  # from all documents, whose rows it knows
+            all_scores = whole.scores.copy()
+            all_scores[rows] = seen_scores
+            of_all = np.empty((2, len(all_scores)))
+            part.write_derivatives(all_scores, own, whole.boundaries, round, *of_all)
+            grad[:], hess[:] = of_all[:, rows]
             continue
         if rows is not None:
             own = labels if own is whole.labels else own[rows]
         write = part.write_derivatives if corrected is None else partial(corrected.write, part)
         write(seen_scores, own, boundaries, round, grad, hess, draws[i])
     return parts, derivatives
-
-
-def _write_taken(
-    part: Objective,
-    whole: _Drawn,
-    labels: Floats,
-    scores: Floats,
-    rows: Integers,
-    round: int,
-    grad: Floats,
-    hess: Floats,
-) -> None:
-    """Write the derivatives of some of the documents, from those of all."""
-    all_scores = whole.scores.copy()
-    all_scores[rows] = scores
-    pulls, bends = np.empty(len(all_scores)), np.empty(len(all_scores))
-    part.write_derivatives(all_scores, labels, whole.boundaries, round, pulls, bends)
-    grad[:], hess[:] = pulls[rows], bends[rows]
 
 
 def _draws(parts: Sequence[Part], keys: Keys, boundaries: Integers) -> list[Floats | None]:
