@@ -204,20 +204,11 @@ class CorrectedRound:
             factors = more
         return factors
 
-    def write(
-        self,
-        part: Objective,
-        scores: Floats,
-        clicks: Floats,
-        boundaries: Integers,
-        round: int,
-        grad: Floats,
-        hess: Floats,
-        draws: Floats | None,
-    ) -> None:
-        """Write gradient and Hessian of a part, as `Objective.write_derivatives` does."""
+    def write(self, part: Objective, *arguments: Any) -> None:
+        """Write gradient and Hessian of a part, with the arguments of its `write_derivatives`."""
+        scores, clicks, boundaries, *others = arguments
         shown = Shown(scores, clicks, boundaries, self.places, self.factors)
-        self.sums = self.objective.correction.write_part(part, shown, round, grad, hess, draws)
+        self.sums = self.objective.correction.write_part(part, shown, *others)
 
     def learn(self, grad: Floats, hess: Floats, mean: float) -> None:
         """Learn from the gradients of all parts together, and keep the factors for the next round.

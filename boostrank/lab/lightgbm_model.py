@@ -1,13 +1,12 @@
 """Boosters of LightGBM, which is imported where it is used."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from boostrank.datasets import RankingData
 from boostrank.hosts.features import nothing_to_split
 from boostrank.hosts.ignored import LIGHTGBMS_OTHER_NAMES, check_known
 from boostrank.hosts.metric import metric
@@ -20,7 +19,7 @@ from boostrank.hosts.model_files import (
 from boostrank.hosts.stopping import waiting_lightgbm, warn_of_cut
 from boostrank.lab.environment import import_host
 from boostrank.lab.files import write_file
-from boostrank.lab.model import FileModel, Stopping, features
+from boostrank.lab.model import FileModel, Job, features
 from boostrank.lab.settings import Settings
 from boostrank.objectives import Objective
 from boostrank.objectives.gains import Gain, gains_of
@@ -70,14 +69,8 @@ class LightGBMModel(FileModel):
         }
 
     @staticmethod
-    def _train(
-        objective: Objective | str,
-        data: RankingData,
-        params: dict[str, Any],
-        settings: Settings,
-        on_round: Callable[[], object] | None,
-        stopping: Stopping | None,
-    ) -> tuple[Any, float]:
+    def _train(job: Job) -> tuple[Any, float]:
+        objective, data, params, settings, on_round, stopping = job
         lightgbm = import_host("lightgbm")
         check_known(params)
         if stopping is not None:

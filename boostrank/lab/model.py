@@ -39,6 +39,18 @@ class Stopping(NamedTuple):
     patience: int
 
 
+class Job(NamedTuple):
+    """What a host is to train, and how."""
+
+    objective: Objective | str
+    data: RankingData
+    #: By the host's own names.
+    params: dict[str, Any]
+    settings: Settings
+    on_round: Callable[[], object] | None = None
+    stopping: Stopping | None = None
+
+
 class Model(ABC):
     """A trained booster of one host. Its scores are those of the host's own `predict`."""
 
@@ -82,7 +94,8 @@ class Model(ABC):
             if is_auto(objective):
                 choice = cls._chosen(objective, data, settings, params)
                 objective = choice.objective
-            booster, seconds = cls._train(objective, data, params, settings, on_round, stopping)
+            job = Job(objective, data, params, settings, on_round, stopping)
+            booster, seconds = cls._train(job)
         model = cls(booster, settings.threads)
         model.choice = choice
         return model, seconds
@@ -122,7 +135,7 @@ class Model(ABC):
             half = data.select(np.unique(query[train]))
             fewer = replace(settings, rounds=rounds)
             own = {**params, "learning_rate": rate}
-            booster, _ = cls._train(setting, half, own, fewer, None, None)
+            booster, _ = cls._train(Job(setting, half, own, fewer))
             return cls(booster, settings.threads).predict(data.X[test])
 
         budget = {"rounds": settings.rounds, "learning_rate": params["learning_rate"]}
@@ -143,14 +156,7 @@ class Model(ABC):
 
     @staticmethod
     @abstractmethod
-    def _train(
-        objective: Objective | str,
-        data: RankingData,
-        params: dict[str, Any],
-        settings: Settings,
-        on_round: Callable[[], object] | None,
-        stopping: Stopping | None,
-    ) -> tuple[Any, float]:
+    def _train(job: Job) -> tuple[Any, float]:
         """Return the booster and the seconds of `train`."""
 
     @staticmethod

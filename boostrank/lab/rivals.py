@@ -1,15 +1,14 @@
 """Hosts that accept none of our objectives, to compare with: CatBoost."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from boostrank.datasets import RankingData
 from boostrank.lab.environment import import_host
-from boostrank.lab.model import Model, Stopping
+from boostrank.lab.model import Job, Model
 from boostrank.lab.models import HOSTS
 from boostrank.lab.settings import Settings
 from boostrank.objectives import Objective
@@ -37,14 +36,8 @@ class CatBoostModel(Model):
         }
 
     @staticmethod
-    def _train(
-        objective: Objective | str,
-        data: RankingData,
-        params: dict[str, Any],
-        settings: Settings,
-        on_round: Callable[[], object] | None,
-        stopping: Stopping | None,
-    ) -> tuple[Any, float]:
+    def _train(job: Job) -> tuple[Any, float]:
+        objective, data, params, settings, on_round, stopping = job
         catboost = import_host("catboost")
         if isinstance(objective, Objective):
             raise ValueError(f"catboost accepts none of our objectives, got {objective.name}")

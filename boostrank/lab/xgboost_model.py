@@ -32,7 +32,7 @@ from boostrank.hosts.model_files import (
 from boostrank.hosts.stopping import waiting_xgboost, warn_of_cut
 from boostrank.lab.environment import import_host
 from boostrank.lab.files import write_file
-from boostrank.lab.model import FileModel, Stopping, features
+from boostrank.lab.model import FileModel, Job, features
 from boostrank.lab.settings import Settings
 from boostrank.objectives import Objective
 from boostrank.objectives.gains import Gain, gains_of
@@ -89,14 +89,8 @@ class XGBoostModel(FileModel):
         }
 
     @staticmethod
-    def _train(
-        objective: Objective | str,
-        data: RankingData,
-        params: dict[str, Any],
-        settings: Settings,
-        on_round: Callable[[], object] | None,
-        stopping: Stopping | None,
-    ) -> tuple[Any, float]:
+    def _train(job: Job) -> tuple[Any, float]:
+        objective, data, params, settings, on_round, stopping = job
         xgboost = import_host("xgboost")
         ours = isinstance(objective, Objective)
         if params.get("tree_method") == "exact" and not params.get("max_depth"):
