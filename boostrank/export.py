@@ -31,8 +31,8 @@ _VESPA_NAME = re.compile(
     r"[A-Za-z_@$][\w@$]*(\([^()]*(\([^()]*\)[^()]*)*\))?(\.[\w@$.]+)?", re.ASCII
 )
 
-_Leaf = Callable[[int, int, float], str]
-_Split = Callable[[int, int, str, str], str]
+_Leaf = Callable[[int, str], str]  # of the leaf and its value
+_Split = Callable[[int, int, str, str], str]  # of the split, its depth and both sides
 
 
 def export(
@@ -128,7 +128,7 @@ def _folded(tree: Tree, leaf: _Leaf, split: _Split) -> str:
     texts: dict[int, str] = {}
     for node, depth in reversed(tree.nodes):
         if node < 0:
-            texts[node] = leaf(~node, depth, float(tree.value[~node]))
+            texts[node] = leaf(~node, _number(float(tree.value[~node])))
         else:
             below = (texts.pop(int(child[node])) for child in (tree.left, tree.right))
             texts[node] = split(node, depth, *below)
@@ -151,8 +151,8 @@ def _xgboost_json(forest: Forest, name: str) -> str:
         def number_of(node: int) -> int:
             return node if node >= 0 else n_splits + ~node
 
-        def leaf(i: int, depth: int, value: float) -> str:
-            return f'{{"nodeid": {number_of(~i)}, "leaf": {_number(value)}}}'
+        def leaf(i: int, value: str) -> str:
+            return f'{{"nodeid": {number_of(~i)}, "leaf": {value}}}'
 
         def split(i: int, depth: int, left: str, right: str) -> str:
             yes, no = number_of(int(tree.left[i])), number_of(int(tree.right[i]))
@@ -198,9 +198,6 @@ def _solr(forest: Forest, name: str) -> str:
     def written(tree: Tree) -> str:
         thresholds = _without_slack(tree.threshold)
 
-        def leaf(i: int, depth: int, value: float) -> str:
-            return f'{{"value": "{_number(value)}"}}'
-
         def split(i: int, depth: int, left: str, right: str) -> str:
             side = "left" if tree.missing_left[i] else "right"
             missing = f'"missing": "{side}", ' if forest.missing else ""
@@ -209,7 +206,8 @@ def _solr(forest: Forest, name: str) -> str:
                 f'{missing}"left": {left}, "right": {right}}}'
             )
 
-        return f'{{"weight": "1", "root": {_folded(tree, leaf, split)}}}'
+        root = _folded(tree, lambda i, value: f'{{"value": "{value}"}}', split)
+        return f'{{"weight": "1", "root": {root}}}'
 
     features = ", ".join(f'{{"name": {names[i]}}}' for i in forest.used)
     null = '"isNullSameAsZero": false, ' if forest.missing else ""
@@ -236,9 +234,6 @@ def _ranklib(forest: Forest, name: str) -> str:
         )
 
     def written(tree: Tree) -> str:
-        def leaf(i: int, depth: int, value: float) -> str:
-            return f"<output> {_number(value)} </output>"
-
         def split(i: int, depth: int, left: str, right: str) -> str:
             return (
                 f"<feature> {tree.feature[i] + 1} </feature>\n"
@@ -246,7 +241,8 @@ def _ranklib(forest: Forest, name: str) -> str:
                 f'<split pos="left">\n{left}\n</split>\n<split pos="right">\n{right}\n</split>'
             )
 
-        return f"<split>\n{_folded(tree, leaf, split)}\n</split>"
+        root = _folded(tree, lambda i, value: f"<output> {value} </output>", split)
+        return f"<split>\n{root}\n</split>"
 
     trees = "".join(
         f'<tree id="{i}" weight="1.0">\n{written(tree)}\n</tree>\n'
