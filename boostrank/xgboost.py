@@ -367,10 +367,8 @@ class XGBRanker(xgboost.XGBRanker):
     ) -> xgboost.DMatrix:
         made: xgboost.DMatrix = xgboost_matrix(
             rows.X,
-            tree_method=self.tree_method,
-            booster=self.booster,
-            ref=ref,
-            max_bin=self.max_bin,
+            self.get_params(),
+            ref,
             label=rows.y,
             group=rows.group,
             base_margin=rows.offset,

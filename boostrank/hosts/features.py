@@ -238,15 +238,14 @@ def omits(X: Any) -> bool:
     return _has(X, "tocsr") and X.nnz < X.shape[0] * X.shape[1]
 
 
-def xgboost_matrix(
-    X: Any, *, tree_method: str | None, booster: str | None, ref: Any, max_bin: Any, **kwargs: Any
-) -> Any:
+def xgboost_matrix(X: Any, params: Mapping[str, Any], ref: Any, **kwargs: Any) -> Any:
     """Return XGBoost's matrix for a training: binned now, as a QuantileDMatrix, if it may be."""
     import xgboost
 
+    binned = params.get("tree_method") in (None, "auto", "hist")
     with explaining_float32(X):
-        if tree_method in (None, "auto", "hist") and booster != "gblinear":
-            return xgboost.QuantileDMatrix(X, ref=ref, max_bin=max_bin, **kwargs)
+        if binned and params.get("booster") != "gblinear":
+            return xgboost.QuantileDMatrix(X, ref=ref, max_bin=params.get("max_bin"), **kwargs)
         return xgboost.DMatrix(X, **kwargs)
 
 

@@ -208,10 +208,8 @@ def _training_matrix(data: RankingData, params: Mapping[str, Any], ref: Any = No
     kinds = ["c" if i in data.categorical else "float" for i in range(data.X.shape[1])]
     return xgboost_matrix(
         in_utf8(features(data), XGBOOST),
-        tree_method=params.get("tree_method"),
-        booster=params.get("booster"),
-        ref=ref,
-        max_bin=params.get("max_bin"),
+        params,
+        ref,
         label=data.y,
         group=data.group,
         nthread=params["nthread"],
