@@ -129,16 +129,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         super().__init__(objective=objective, metric=metric, **kwargs)
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters of the ranker, or of its objective as ``objective__name=value``.
-
-        Parameters
-        ----------
-        **params
-
-        Returns
-        -------
-        self
-        """
+        """Set parameters of the ranker, or of its objective as ``objective__name=value``."""
         trained = self._objective
         super().set_params(**rankers.set_objective(self, params))
         self._objective = trained  # LightGBM takes the new one for it

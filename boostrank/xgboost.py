@@ -114,27 +114,15 @@ class XGBRanker(xgboost.XGBRanker):
         self.objective = objective
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters of the ranker, or of its objective as ``objective__name=value``.
-
-        Parameters
-        ----------
-        **params
-
-        Returns
-        -------
-        self
-        """
+        """Set parameters of the ranker, or of its objective as ``objective__name=value``."""
         super().set_params(**rankers.set_objective(self, params))
         return self
 
     def get_xgb_params(self) -> dict[str, Any]:
         """Return the parameters that XGBoost itself gets.
 
-        Returns
-        -------
-        dict
-            With the built-in ``rank:pairwise`` as objective, so that predictions are raw scores and
-            plain rankers can load the model.
+        Their objective is the built-in ``rank:pairwise``, so that predictions are raw scores and
+        plain rankers can load the model.
         """
         params: dict[str, Any] = super().get_xgb_params()
         params.pop("eval_metric", None)  # XGBoost leaves a callable out itself
@@ -144,18 +132,10 @@ class XGBRanker(xgboost.XGBRanker):
         return xgboost_constraints(params) | own
 
     def load_model(self, fname: Any) -> None:
-        """Load a model up to its best round.
+        """Load a model, from a path or a bytearray, up to its best round.
 
-        A model does not record the objective that it was trained with.
-
-        Parameters
-        ----------
-        fname : path or bytearray
-
-        Raises
-        ------
-        ValueError
-            For what is not a complete model of XGBoost.
+        A model does not record the objective that it was trained with. What is not a complete model
+        of XGBoost is a ValueError.
         """
         objective = self.objective
         if isinstance(fname, str | Path | bytearray):

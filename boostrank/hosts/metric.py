@@ -46,20 +46,9 @@ class Metric:
     def __call__(self, *args: Any) -> tuple[str, float] | tuple[str, float, bool]:
         """Return the value of the metric as a host asks for it.
 
-        Parameters
-        ----------
-        *args
-            ``(preds, lightgbm.Dataset)``, ``(preds, xgboost.DMatrix)`` or
-            ``(y_true, y_pred, weight, group)``.
-
-        Returns
-        -------
-        (name, value, larger_is_better) for LightGBM, (name, value) for XGBoost
-
-        Raises
-        ------
-        TypeError, ValueError
-            For arguments that no known host passes, and as `evaluate`.
+        Hosts pass ``(preds, lightgbm.Dataset)``, ``(preds, xgboost.DMatrix)`` or ``(y_true, y_pred,
+        weight, group)``, and get (name, value, larger_is_better) for LightGBM, (name, value) for
+        XGBoost. Other arguments are a TypeError; further errors are those of `evaluate`.
         """
         match args:
             case (preds, dataset_or_matrix):
