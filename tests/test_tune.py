@@ -284,6 +284,16 @@ def test_data_without_relevant_documents(data, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("learner", LEARNERS[::2], ids=str)
+def test_leaves_too_large_for_the_data_end_no_search(learner, tmp_path):
+    """LightGBM refused the first trial whose leaves it could not fill, and the search with it."""
+    few = make_ranking(6, 6, 4, seed=1)  # no leaf has 20 of 18 documents
+    tuned = search.tune(few, learner, tmp_path, **SMALL | {"n_folds": 2, "n_repeats": 1})
+    assert len(tuned.trials) == SMALL["n_trials"]
+    ties = boostrank.evaluate(np.zeros(36), few.y, few.group, ["ndcg@10"])["ndcg@10"]
+    assert tuned.default.mean == pytest.approx(ties)
+
+
 def test_any_numbers_are_tuned_by_spearman(data, tmp_path):
     returns = RankingData(data.X, data.y - data.y.mean(), data.qid)
     learner = Learner("spearman", "lightgbm", boostrank.Spearman())

@@ -24,7 +24,7 @@ from boostrank.lab.naming import OF_FOLDS
 from boostrank.lab.plan import counted_queries, queries_left_out
 from boostrank.lab.records import digest, sources
 from boostrank.lab.rivals import TRAINERS
-from boostrank.lab.search_space import Space, learner_space
+from boostrank.lab.search_space import FIXED, Space, learner_space
 from boostrank.lab.settings import CHOSEN_BY, Settings, sign_of
 from boostrank.lab.stats import half_width
 from boostrank.messages import load, warn
@@ -369,7 +369,7 @@ def tune(
         convention=convention,
         gain=gain,
         metric=metric or CHOSEN_BY,
-        params={learner.host: params or {}},
+        params={learner.host: {**FIXED.get(learner.host, {}), **(params or {})}},
     ).for_labels(data.y, chosen=metric is not None)
     check_flag("prune", prune)
     check_count("n_jobs", n_jobs)

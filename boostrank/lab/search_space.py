@@ -69,6 +69,9 @@ TREES: dict[str, Space] = {
         "rsm": Span(1.0, 0.4, 1.0, log=False),
     },
 }
+# For all trials. LightGBM would not train where no feature can be split into leaves as large as a
+# trial's: with this, as on XGBoost, the trial ranks nothing and the search goes on.
+FIXED: Mapping[str, Mapping[str, Any]] = {"lightgbm": {"feature_pre_filter": False}}
 _PAIRS: Space = {
     "lambdarank_num_pair_per_sample": OneOf(32, (5, 10, 32, 100)),
     "lambdarank_normalization": OneOf(True, (True, False)),
