@@ -146,6 +146,8 @@ def choose_signal(
     >>> choice.objective.signal in ("lowest", "low", "medium", "high", "highest")
     True
     """
+    if not isinstance(objective, Blend):
+        raise TypeError(f"objective must be a Blend, whose signal is chosen, got {objective!r}")
     check_count("rounds", rounds)
     rate = check_positive("learning_rate", learning_rate)
     longer = max(1.0, min(SPEED_UP, LARGEST_RATE / rate))

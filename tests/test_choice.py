@@ -108,6 +108,9 @@ def test_what_is_chosen_from_is_checked():
         chosen({}, np.where(GRADES > 0.0, np.nan, GRADES))
     with pytest.raises(ValueError, match="group must add up to the number of documents"):
         chosen({}, GRADES[1:])
+    for other in ("auto", boostrank.SDCG()):
+        with pytest.raises(TypeError, match="objective must be a Blend, whose signal is chosen"):
+            choose_signal(other, GRADES, GROUP, None, rounds=100, learning_rate=0.1)
 
 
 @pytest.mark.parametrize(
