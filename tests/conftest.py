@@ -95,7 +95,6 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that rewrites the golden file."""
     parser.addoption("--overwrite", action="store_true", help="rewrite the golden file")
 
 
@@ -116,13 +115,11 @@ def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def rng() -> np.random.Generator:
-    """Return a seeded source of random numbers."""
     return np.random.default_rng(20091102)
 
 
 @pytest.fixture(params=["lightgbm", "xgboost"])
 def host(request: pytest.FixtureRequest) -> str:
-    """Return the name of each host."""
     return str(request.param)
 
 

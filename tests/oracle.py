@@ -13,7 +13,7 @@ functions here are its loss and its Gauss-Newton curvature.
 import cmath
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import permutations
 from typing import Any
@@ -941,12 +941,10 @@ def _differences(loss, scores, coefficients, sign):
 
 
 def gradient(loss, scores):
-    """Return the gradient of loss(scores)."""
     return _differences(loss, scores, _FIRST, -1.0) / STEP
 
 
 def hessian_diagonal(loss, scores):
-    """Return the diagonal of the Hessian of loss(scores)."""
     middle = loss(list(scores))
     return _differences(lambda s: loss(s) - middle, scores, _SECOND, 1.0) / STEP**2
 
@@ -1006,15 +1004,11 @@ class Oracle:
     # Which of them take different paths through the kernels. Unless stated otherwise, the defaults
     # and the last one.
     paths: Sequence[int] = (0, -1)
-    rounds: Callable[[dict[str, Any]], tuple[int | None, ...]] = field(
-        default=lambda parameters: (None,)
-    )
+    rounds: Callable[[dict[str, Any]], tuple[int | None, ...]] = lambda parameters: (None,)
     # The gradient of a query in which there is nothing to rank.
-    without_pairs: Callable[..., np.ndarray] = field(
-        default=lambda scores, grades, **_: np.zeros(len(scores))
-    )
+    without_pairs: Callable[..., np.ndarray] = lambda scores, grades, **_: np.zeros(len(scores))
     # Score differences at which the second derivative jumps.
-    kinks: Callable[[dict[str, Any]], tuple[float, ...]] = field(default=lambda parameters: (0.0,))
+    kinks: Callable[[dict[str, Any]], tuple[float, ...]] = lambda parameters: (0.0,)
     # Whether the kernel's curvature is `gauss_newton` there too. Of two rivals in SLAM with the
     # same score, either may count.
     curvature_at_kinks: bool = True

@@ -28,7 +28,6 @@ def run(*command, **kwargs):
 
 
 def python_of(environment):
-    """Return an environment's Python."""
     return environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 

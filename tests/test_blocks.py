@@ -18,6 +18,8 @@ from boostrank.objectives.engine.divided import coefficients
 from boostrank.objectives.engine.far_field import LOG, LOGISTIC, SLOPE
 from numpy.polynomial.polynomial import polyval
 from scipy.special import expit
+from scipy.stats import rankdata
+from test_edge_cases import queries_of
 
 from boostrank import SDCG, SHFSDCG, FRank, LambdaRank, RankNet, SmoothAP, Spearman
 from boostrank.lab.naming import label_of
@@ -102,9 +104,8 @@ OTHERS = [LambdaRank(norm=False, target="dcg"), SmoothAP(), Spearman()]
 @pytest.mark.parametrize("objective", [*OBJECTIVES, *OTHERS], ids=label_of)
 def test_short_and_long_lists_of_one_call_do_not_affect_each_other(objective, rng):
     scores, grades = rng.normal(size=sum(MIXED)), some_grades("five", sum(MIXED), rng)
-    parts = [slice(end - n, end) for n, end in zip(MIXED, np.cumsum(MIXED), strict=True)]
     for what in (objective.loss, objective.grad_hess):
-        alone = [what(scores[a], grades[a], [len(scores[a])]) for a in parts]
+        alone = [what(s, y, [len(s)]) for s, y in queries_of(MIXED, scores, grades)]
         assert np.hstack(alone).tobytes() == np.stack(what(scores, grades, MIXED)).tobytes()
 
 
@@ -132,12 +133,6 @@ def some_grades(kind, n, rng):
     return np.where(rng.random(n) < 0.3, 0.0, rng.uniform(0.0, 4.0, n))  # as amounts are
 
 
-def ranks_of(scores):
-    ranks = np.empty(len(scores))
-    ranks[np.argsort(-scores, kind="stable")] = np.arange(1.0, len(scores) + 1.0)
-    return ranks
-
-
 def ideal(gains, k):
     top = np.sort(gains)[::-1][:k]
     return np.sum(top / np.log2(np.arange(2.0, len(top) + 2.0)))
@@ -147,7 +142,7 @@ def pairwise(objective, scores, grades):
     """Loss, gradient and curvature of RankNet or LambdaRank, by tables of a few rows at a time."""
     n, sigma, weighted = len(scores), objective.sigma, isinstance(objective, LambdaRank)
     top = getattr(objective, "truncation", None) or n
-    ranks, gains = ranks_of(scores), 2.0**grades - 1.0
+    ranks, gains = rankdata(-scores, "ordinal"), 2.0**grades - 1.0
     discounts, within = 1.0 / np.log2(1.0 + ranks), ranks <= top
     grad, hess = np.empty(n), np.empty(n)
     loss = total = pairs = 0.0
@@ -353,7 +348,7 @@ def many_grades(kind, scores, rng):
         "real": rng.uniform(0.0, 4.0, n),
         "whole": rng.permutation(n) % 400 / 100.0,
         "heavy": np.where(rng.random(n) < 0.6, 1.0, rng.uniform(0.0, 2.0, n)),
-        "perfect": ranks_of(-scores) / n * 4.0,
+        "perfect": rankdata(scores, "ordinal") / n * 4.0,
         "steep": rng.uniform(0.0, 30.0, n),
     }[kind]
 
@@ -418,11 +413,8 @@ def test_lists_of_every_length(objective, rng):
     grades[np.cumsum(group) - group] = 1.0
     grades[np.cumsum(group) - 1] = 2.0
     grad, hess = objective.grad_hess(scores, grades, group)
-    end = 0
-    for n in group:
-        query = slice(end, end + n)
-        agree_with_all_pairs((grad[query], hess[query]), objective, scores[query], grades[query])
-        end += n
+    for g, h, s, y in queries_of(group, grad, hess, scores, grades):
+        agree_with_all_pairs((g, h), objective, s, y)
 
 
 @pytest.mark.compiled
@@ -432,8 +424,7 @@ def test_scratch_of_earlier_calls_changes_nothing(rng):
         scores, grades = rng.normal(scale=50.0, size=n), some_grades("five", n, rng)
         with ThreadPoolExecutor(1) as fresh:
             alone = fresh.submit(objective.grad_hess, scores, grades, [n]).result()
-        for again, own in zip(objective.grad_hess(scores, grades, [n]), alone, strict=True):
-            np.testing.assert_array_equal(again, own)
+        np.testing.assert_array_equal(objective.grad_hess(scores, grades, [n]), alone)
 
 
 @pytest.mark.parametrize(

@@ -511,12 +511,7 @@ def test_numbers_of_numpy_are_kept_as_pythons(tmp_path, parts):
 def test_a_result_comes_back_from_disk_to_the_last_bit(stored, parts):
     found = _results(stored, parts).find(LEARNERS[2], 1)
     assert found is not None
-    for name, values in STORED.figures.items():
-        np.testing.assert_array_equal(found.figures[name], values)
-    np.testing.assert_array_equal(found.curve, STORED.curve)
-    np.testing.assert_array_equal(found.qid, STORED.qid)
-    np.testing.assert_array_equal(found.importance, STORED.importance)
-    assert (found.fold, found.best_round, found.seconds_per_round) == (1, 1, 0.25)
+    np.testing.assert_equal(vars(found), vars(STORED))
     tables = {"gain": (0, 1, 3, 7, 15), "other_metrics": ["mrr", "precision@5"]}
     settings = replace(SETTINGS, **tables)
     _results(stored, parts, settings=settings).add(LEARNERS[2], STORED)
@@ -573,7 +568,6 @@ OTHER_SETTINGS = {
 def test_a_stale_result_is_not_used(changed, stored, parts, monkeypatch):
     monkeypatch.setitem(vars(numba.config), "NUMBA_NUM_THREADS", 2)  # on one core, too
     expected, changes = changed, {}
-    first = parts[0]
     if changed in OTHER_SETTINGS:
         changes["settings"] = replace(SETTINGS, **{changed: OTHER_SETTINGS[changed]})
     elif changed == "machine":
@@ -582,27 +576,23 @@ def test_a_stale_result_is_not_used(changed, stored, parts, monkeypatch):
         monkeypatch.setattr(records, "versions", lambda hosts: dict.fromkeys(hosts, "9.9"))
     elif changed == "sources":
         monkeypatch.setattr(records, "sources", lambda objective: "others")
-    elif changed == "names":  # which constraints may go by
-        expected = "data"
-        parts = [replace(part, names=tuple("bacdef")) for part in parts]
     elif changed == "categorical":
-        expected = "data"
-        parts = [replace(part, X=np.floor(abs(part.X))) for part in parts]
-        _results(stored, parts).add(LEARNERS[2], STORED)
-        parts = [replace(part, categorical=(2,)) for part in parts]
+        whole = [replace(part, X=np.floor(abs(part.X))) for part in parts]
+        _results(stored, whole).add(LEARNERS[2], STORED)
+        expected, parts = "data", [replace(part, categorical=(2,)) for part in whole]
     else:
-        expected = "data"
-        X, y, qid = first.X.copy(), first.y.copy(), first.qid.copy()
-        if changed == "X":
-            X[3, 2] = np.nextafter(X[3, 2], np.inf)
-        elif changed == "y":
-            y[0] += 1
-        elif changed == "qid":
-            qid += 1000
-        data = RankingData(X, y, qid)
-        parts = [data.shuffle_within_queries(1) if changed == "order" else data, *parts[1:]]
-        if changed == "parts":
-            parts = parts[::-1]
+        expected, (first, *others) = "data", parts
+        X = first.X.copy()
+        X[3, 2] = np.nextafter(X[3, 2], np.inf)
+        parts = {
+            "X": [replace(first, X=X), *others],
+            "y": [replace(first, y=first.y + np.eye(len(first.y))[0]), *others],
+            "qid": [replace(first, qid=first.qid + 1000), *others],
+            # Which constraints may go by.
+            "names": [replace(part, names=tuple("bacdef")) for part in parts],
+            "order": [first.shuffle_within_queries(1), *others],
+            "parts": parts[::-1],
+        }[changed]
     results = _results(stored, parts, **changes)
     assert results.find(LEARNERS[2], 1) is None
     assert results.stale == [[expected]]
@@ -662,8 +652,8 @@ def test_settings_out_of_range(change, message):
         Settings(**change)
 
 
-def _plan(parts, *, numbers=range(1, 6), settings=SETTINGS):
-    fixed = {"hosts": ["lightgbm"], "baseline": None, "metric_is_chosen": True}
+def _plan(parts, *, numbers=range(1, 6), settings=SETTINGS, hosts=("lightgbm",)):
+    fixed = {"hosts": hosts, "baseline": None, "metric_is_chosen": True}
     return make_plan({}, rotation(parts), numbers, settings, **fixed)
 
 
@@ -731,10 +721,7 @@ def test_hosts_that_are_installed_are_the_default(parts, monkeypatch):
             assert {learner.host for learner in learners({})} == {other}
             with pytest.raises(ImportError, match=f"^{missing} is not installed: {command}"):
                 learners({}, [missing])
-            plan = make_plan(
-                {}, rotation(parts), [1], SETTINGS,
-                hosts=None, baseline=None, metric_is_chosen=False,
-            )  # fmt: skip
+            plan = _plan(parts, numbers=[1], hosts=None)
             assert plan.notes[0] == f"{missing} is not installed and left out: {command}."
     for host in HOSTS:
         monkeypatch.setitem(sys.modules, host, None)

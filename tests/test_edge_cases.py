@@ -21,8 +21,7 @@ def ragged(rng, sizes=(3, 0, 1, 12, 2, 0, 30, 5), decimals=None):
 
 
 def assert_sound(grad, hess, what=""):
-    assert np.isfinite(grad).all(), what
-    assert np.isfinite(hess).all(), what
+    assert np.isfinite((grad, hess)).all(), what
     assert (hess >= FLOOR).all(), what
 
 
@@ -60,8 +59,7 @@ def test_concatenated_queries_equal_separate_calls_bit_for_bit(case, rng):
         assert_sound(grad, hess)
         for q, (s, y, g, h) in enumerate(queries_of(group, scores, labels, grad, hess)):
             alone = objective.grad_hess(s, y, [len(s)], round=m)
-            np.testing.assert_array_equal(g, alone[0])
-            np.testing.assert_array_equal(h, alone[1])
+            np.testing.assert_array_equal((g, h), alone)
             assert loss[q] == objective.loss(s, y, [len(s)], round=m)[0]
 
 
@@ -336,15 +334,11 @@ def test_shift_invariance_is_as_stated(case, rng):
         if objective.contract.shift_invariant:
             for (g,) in queries_of(group, grad):
                 assert abs(g.sum()) <= 1e-13 * np.abs(g).sum()
-            np.testing.assert_allclose(shifted[0], grad, rtol=1e-12, atol=1e-14)
-            np.testing.assert_allclose(shifted[1], hess, rtol=1e-12, atol=1e-14)
+            np.testing.assert_allclose(shifted, (grad, hess), rtol=1e-12, atol=1e-14)
             np.testing.assert_allclose(moved, loss, rtol=1e-12, atol=1e-14)
         else:
             assert not np.array_equal(shifted[0], grad)
             assert not np.array_equal(moved, loss)
-
-
-# ---- threads -------------------------------------------------------------------------------------
 
 
 @every_objective
@@ -373,6 +367,5 @@ def test_order_of_queries_and_number_of_threads_change_no_bit(case, rng, monkeyp
     want = result(np.arange(len(sizes)), 1)
     for threads in (2, 7):
         for query, numbers in result(rng.permutation(len(sizes)), threads).items():
-            for got, one in zip(numbers, want[query], strict=True):
-                np.testing.assert_array_equal(got, one, err_msg=f"query {query}")
+            np.testing.assert_equal(numbers, want[query], err_msg=f"query {query}")
     assert set(asked) in ({1, 2, 7}, set())  # plain NumPy asks for none

@@ -179,14 +179,11 @@ def _(make, d, tmp_path):
     # In the first round LightGBM makes one draw more or fewer, depending on uninitialised memory.
     # Later draws agree between two trainings only if they are seeded again.
     reseed = lgb.reset_parameter(drop_seed=list(range(ROUNDS)))
-    expected = loop_lightgbm(
-        make(),
-        dataset(d),
-        d.y,
-        d.group,
-        params=params,
-        each_round=lambda booster, m: booster.reset_parameter({"drop_seed": m - 1}),
-    )
+
+    def seeded(booster, m):
+        booster.reset_parameter({"drop_seed": m - 1})
+
+    expected = loop_lightgbm(make(), dataset(d), d.y, d.group, params=params, each_round=seeded)
     yield train_lightgbm(make(), dataset(d), params=params, callbacks=[reseed]), expected
 
 

@@ -212,8 +212,7 @@ def test_names_for_a_model_without_names(host):
 
 @pytest.mark.parametrize("name", ["price-eur", "title length", "7", "log(x", "größe"])
 def test_vespa_takes_only_its_own_names(name):
-    X, y = data()
-    booster = train("xgboost", X, y, names=[name, *NAMES[1:]])
+    booster = train("xgboost", *data(), names=[name, *NAMES[1:]])
     with pytest.raises(ValueError, match=f"{re.escape(repr(name))} is not a feature of Vespa"):
         boostrank.export(booster, "vespa")
     boostrank.export(booster, "solr")
@@ -272,10 +271,9 @@ def test_what_no_target_can_hold_is_refused(host, kind, message):
 
 
 def test_ranklib_takes_missing_values_for_zero():
-    X, y = data()
     with pytest.warns(UserWarning, match=r"only where 'f0', 'f1', .* are never missing"):
-        boostrank.export(train("xgboost", X, y), "ranklib")
-    boostrank.export(train("lightgbm", X, y), "ranklib")  # as LightGBM itself does
+        boostrank.export(train("xgboost", *data()), "ranklib")
+    boostrank.export(train("lightgbm", *data()), "ranklib")  # as LightGBM itself does
 
 
 def test_solr_gets_what_becomes_the_threshold_when_it_adds_its_slack():
@@ -401,9 +399,8 @@ def test_only_a_fitted_ranker_goes_to_a_host(kind):
 
 
 def test_the_command(tmp_path):
-    X, y = data()
     model, store, out = (tmp_path / name for name in ("m.txt", "features.json", "clicks_v1.json"))
-    booster = train("lightgbm", X, y, names=NAMES)
+    booster = train("lightgbm", *data(), names=NAMES)
     booster.save_model(model)
     features = [{"name": name, "class": "solr.Feature"} for name in NAMES]
     store.write_text(json.dumps(features), encoding="utf-8")
@@ -427,8 +424,7 @@ def test_the_command(tmp_path):
     ],
 )
 def test_the_command_refuses_a_list_of_features(written, message, tmp_path):
-    X, y = data()
     model, store = tmp_path / "m.json", tmp_path / "features"
-    train("xgboost", X, y, names=NAMES).save_model(model)
+    train("xgboost", *data(), names=NAMES).save_model(model)
     store.write_text(written, encoding="utf-8", errors="surrogateescape")
     assert message in refused("export", model, "--to", "vespa", "--features", store)

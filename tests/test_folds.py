@@ -26,9 +26,7 @@ def _rows(positions):
 def test_forward_folds_are_those_of_a_time_series_split_over_queries(n_folds, gap):
     made = boostrank.group_folds(SIZES, n_folds, forward=True, gap=gap)
     split = TimeSeriesSplit(n_folds, gap=gap).split(np.zeros((12, 1)))
-    for fold, expected in zip(made, split, strict=True):
-        for part, queries in zip(fold, expected, strict=True):
-            np.testing.assert_array_equal(part, _rows(queries))
+    np.testing.assert_equal(made, [[_rows(part) for part in fold] for fold in split])
 
 
 @pytest.mark.parametrize("gap", [0, 1])
@@ -64,15 +62,11 @@ def test_positions_of_queries_rows_and_splitters_are_the_same_folds():
     queries = [([0, 1, 5], [7, 8]), ([2, 3], [9, 10, 11])]
     rows = [tuple(_rows(part) for part in fold) for fold in queries]
     for folds in (queries, rows, iter(queries)):
-        for fold, expected in zip(query_positions(DATA, folds), queries, strict=True):
-            for part, own in zip(fold, expected, strict=True):
-                assert part.tolist() == own
+        np.testing.assert_equal(query_positions(DATA, folds), queries)
     for splitter in (KFold(4), TimeSeriesSplit(3, gap=2), GroupKFold(3)):
         groups = np.arange(12) if isinstance(splitter, GroupKFold) else None
         own = list(splitter.split(np.zeros((12, 1)), groups=groups))
-        for fold, expected in zip(query_positions(DATA, splitter), own, strict=True):
-            for part, positions in zip(fold, expected, strict=True):
-                np.testing.assert_array_equal(part, positions)
+        np.testing.assert_equal(query_positions(DATA, splitter), own)
 
 
 @pytest.mark.parametrize(

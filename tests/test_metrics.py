@@ -26,7 +26,6 @@ from test_edge_cases import queries_of
 from boostrank.hosts.metric import metric
 from boostrank.metrics import CONVENTIONS, evaluate
 
-FIVE_PARTS = ("S1", "S2", "S3", "S4", "S5")
 EVERY_MEASURE = (
     *("dcg", "dcg@3", "ndcg", "ndcg@3", "meanndcg", "map", "map@3"),
     *("precision@3", "recall@3", "mrr", "mrr@3", "err", "err@3", "rbp"),
@@ -174,10 +173,9 @@ def test_weighted_mean():
 def letor(folder, n_features):
     """Return scores (one column per feature), labels and group of each of the five partitions."""
     parts = []
-    for part in FIVE_PARTS:
-        X, y, qid = load_svmlight_file(
-            str(folder / f"{part}.txt.gz"), n_features=n_features, query_id=True
-        )
+    for part in range(1, 6):
+        path = str(folder / f"S{part}.txt.gz")
+        X, y, qid = load_svmlight_file(path, n_features=n_features, query_id=True)
         starts = np.flatnonzero(np.append(True, np.diff(qid) != 0))
         parts.append((X.toarray(), y, np.diff(np.append(starts, len(y)))))
     return parts

@@ -34,9 +34,6 @@ def test_no_class_replaces_what_is_promised_here():
             assert getattr(cls, name) is getattr(Objective, name), (cls, name)
 
 
-# ---- weights -------------------------------------------------------------------------------------
-
-
 @every_kind
 def test_weights_multiply(build, rng):
     objective = build()
@@ -47,8 +44,7 @@ def test_weights_multiply(build, rng):
         each = np.repeat(query, GROUP)
         for weight, factor in ((query, each), (each, each), (document, document)):
             got = objective.grad_hess(*DATA, weight=weight, round=m)
-            np.testing.assert_array_equal(got[0], grad * factor)
-            np.testing.assert_array_equal(got[1], hess * factor)
+            np.testing.assert_array_equal(got, (grad * factor, hess * factor))
         got = objective.loss(*DATA, weight=query, round=m)
         np.testing.assert_array_equal(got, loss * query)
         with pytest.raises(ValueError, match=r"weight .* each of the 4 queries, got 8"):
@@ -341,9 +337,8 @@ def test_labels_are_taken_from_the_domain_that_the_contract_names(name):
     objective, m = example(name).objective, example(name).rounds[0]
     domain = objective.contract.labels
     objective.loss([0.1, 0.2, 0.3], INSIDE[domain], [3], round=m)
-    grad, hess = objective.grad_hess([0.1, 0.2, 0.3], INSIDE[domain], [3], round=m)
-    assert np.isfinite(grad).all()
-    assert np.isfinite(hess).all()
+    derivatives = objective.grad_hess([0.1, 0.2, 0.3], INSIDE[domain], [3], round=m)
+    assert np.isfinite(derivatives).all()
     for label in OUTSIDE[domain]:
         with pytest.raises(ValueError, match=f"labels must be .*got {label} at row 1"):
             objective.grad_hess([0.1, 0.2, 0.3], [0.5, label, 1.0], [3], round=m)

@@ -69,18 +69,14 @@ def drawn(rng, group=GROUP, per_document=2, margins=False):
 
 def queries(group, pairs):
     """Yield the documents of each query, with its pairs as the oracle takes them."""
-    start = 0
-    for n in group:
-        own = pairs[(pairs[:, 0] >= start) & (pairs[:, 0] < start + n)]
-        margin = own[:, 3] if own.shape[1] == 4 else [None] * len(own)
-        yield (
-            slice(start, start + n),
-            [
-                (int(i) - start, int(j) - start, w, m)
-                for (i, j, w), m in zip(own[:, :3], margin, strict=True)
-            ],
-        )
-        start += n
+    ends = np.cumsum(group)
+    for start, end in zip(ends - group, ends, strict=True):
+        own = [
+            (int(i) - start, int(j) - start, w, *(margin or [None]))
+            for i, j, w, *margin in pairs.tolist()
+            if start <= i < end
+        ]
+        yield slice(start, end), own
 
 
 # ---- the loss ------------------------------------------------------------------------------------

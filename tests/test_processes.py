@@ -16,11 +16,11 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
-from boostrank.objectives import Contract, Objective
 from boostrank.objectives.engine import jit
 from boostrank.objectives.engine.threads import over_queries
 from commands import refused, write
 from numba.core.serialize import dumps
+from test_hosts import Own
 
 ROOT = Path(__file__).resolve().parent.parent
 TIME_LIMIT = 120
@@ -566,19 +566,10 @@ def test_ctrl_c_during_a_long_gradient(alone, tmp_path):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Driven(Objective):
+class Driven(Own):
     """An objective whose gradients are whatever a driver writes."""
 
-    name = "driven"
-    hessian: str = "constant"
     driver: object
-
-    @property
-    def contract(self):
-        return Contract(hessian="constant")
-
-    def _loss(self, scores, labels, boundaries, loss):
-        raise NotImplementedError
 
     def _grad_hess(self, scores, labels, boundaries, grad, hess):
         over_queries(self.driver, boundaries, grad)

@@ -58,9 +58,8 @@ def test_gradients_of_the_sample_are_those_of_its_queries_alone(data, name):
         rows = sample(objective, data, 3, scores)[data.qid]
         whole = objective.replace(query_fraction=1.0)
         if name != "several":  # its other labels are those of all documents
-            own_grad, own_hess = whole(2, scores[rows], matrix(of_rows(data, rows)))
-            np.testing.assert_array_equal(grad[rows], own_grad)
-            np.testing.assert_array_equal(hess[rows], own_hess)
+            own = whole(2, scores[rows], matrix(of_rows(data, rows)))
+            np.testing.assert_array_equal((grad[rows], hess[rows]), own)
         if params:
             weighted = matrix(data, weight=rng.uniform(0.5, 2.0, len(data.group)))
             grad, hess = objective(2, scores, weighted)

@@ -11,6 +11,7 @@ import scipy.sparse
 import xgboost
 from commands import refused, run, scores_of, write
 from sklearn.datasets import dump_svmlight_file
+from test_features import categorical
 
 import boostrank
 from boostrank.datasets import RankingData, from_frame, make_ranking
@@ -320,13 +321,8 @@ def test_categories_of_any_type_are_found_by_value(host, kind, tmp_path):
     model, new = tmp_path / "m.json", tmp_path / "new.csv"
     frame = pd.DataFrame(DATA.X, columns=list("wxyz"))
     frame["k"] = pd.Series(VALUES[kind])[DATA.y.astype(int) % 4].to_numpy()
-    params = {"n_estimators": 5, "n_jobs": 1}
-    if host == "lightgbm":
-        ranker = LGBMRanker(**params, verbosity=-1, min_data_per_group=5)
-    else:
-        ranker = XGBRanker(**params, enable_categorical=True)
     X = frame.astype({"k": "category"})
-    ranker.fit(X, DATA.y, qid=DATA.qid)
+    ranker = categorical(host).fit(X, DATA.y, qid=DATA.qid)
     (ranker.booster_ if host == "lightgbm" else ranker).save_model(model)
     lacking = frame.assign(k=frame["k"].astype(object).where(frame.index > 1, None))
     for some in (frame, lacking):
