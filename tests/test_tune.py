@@ -186,6 +186,7 @@ def test_a_search_continues_wherever_its_file_was_cut_off(data, tmp_path, invent
     for end in (at for at, byte in enumerate(log) if byte == ord("\n")):
         for kept in (end, end + 1):
             (tmp_path / "studies.log").write_bytes(log[:kept])
+            (tmp_path / "studies.log.lock").symlink_to("out/studies.log")  # as Optuna's
             again = search.tune(data, RANKNET, tmp_path, n_trials=2, n_repeats=1).trials
             assert_same(again, whole, log[:kept].splitlines()[-1])
 

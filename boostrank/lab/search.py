@@ -436,6 +436,8 @@ def _open_study(optuna: Any, job: _Job, out: Path, prune: bool) -> Any:
     if (out / STUDIES).exists():  # Optuna would go on in a line that was cut off
         content = (out / STUDIES).read_bytes()
         write_file(out / STUDIES, content[: content.rfind(b"\n") + 1])
+    # Left by kill -9. Optuna waits for it: for ever, if the folder's name is relative.
+    (out / f"{STUDIES}.lock").unlink(missing_ok=True)
     backend = optuna.storages.journal.JournalFileBackend(str(out / STUDIES))
     try:
         study = optuna.create_study(
