@@ -356,9 +356,9 @@ def test_train_predict_evaluate(host, files, tmp_path):
         *("train", *files[:3], "--objective", "lambdarank:truncation=5"),
         *("-p", "norm=False", "--host", host, "--model", model, "--seed", 9, *SMALL),
     )
-    assert "8 trees" in result.stdout
+    assert "8 trees" in result.stderr
     objective = boostrank.LambdaRank(truncation=5, norm=False)
-    assert "lambdarank:truncation=5,norm=False" in result.stdout
+    assert "lambdarank:truncation=5,norm=False" in result.stderr
     scores = scores_of(model, files[3])
 
     settings = Settings(rounds=8, leaves=4, min_docs=3, learning_rate=0.3, seed=9)

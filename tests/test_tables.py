@@ -412,7 +412,7 @@ def test_early_stopping_keeps_the_best_round(host, files, tmp_path):
         *("train", files["csv"], *args, "--model", model, "--metric", "map", "--rounds", 200),
         *("--valid", files["parquet"], "--patience", 3),
     )
-    kept = int(stopped.stdout.split(": ")[1].split()[0])
+    kept = int(stopped.stderr.split(": ")[-1].split()[0])
     assert kept < 197
     # The same trees as without early stopping: they are the first of a longer training.
     run("train", files["csv"], *args, "--model", short, "--rounds", kept)

@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from boostrank.lab.cli.output import say
+
 WIDTHS = [60, 80, 120, 200]
 LONG = "sdcg:k=10,alpha=2.5,beta=0.75,normalize=False"
 COMMANDS = {
@@ -163,6 +165,13 @@ def test_compiling_is_announced_once(tmp_path, monkeypatch):
         for _ in range(2)
     ]  # fmt: skip
     assert said == ["boostrank: compiling, which takes a few seconds\n", ""]
+
+
+def test_no_message_goes_to_standard_output(monkeypatch, capsys):
+    """As 2>&- made it."""
+    monkeypatch.setattr(sys, "stderr", None)
+    say("a message")
+    assert capsys.readouterr().out == ""
 
 
 def test_a_message_stands_above_the_progress_bar():

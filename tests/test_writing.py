@@ -195,12 +195,13 @@ def test_scores_go_to_standard_output(into, out, data, model, tmp_path):
     said = run("predict", model, data, "--out", scores).stderr
     assert said == f"boostrank: {scores}: 125 scores\n"
     command = [sys.executable, "-c", f"from pathlib import Path; {WRITE}", out, scores]
-    with printed.open("wb") as file:
+    with printed.open("wb", buffering=0) as file:  # as in (echo first; boostrank ...) > file
+        file.write(b"first\n")
         done = subprocess.run(
             command, stdout=subprocess.PIPE if into == "pipe" else file, check=True
         )
-    got = done.stdout if into == "pipe" else printed.read_bytes()
-    assert got == scores.read_bytes()
+        file.write(done.stdout or b"")
+    assert printed.read_bytes() == b"first\n" + scores.read_bytes()
 
 
 WRITE = """import sys
@@ -220,17 +221,28 @@ def test_a_second_run_in_one_folder_is_refused(data, tmp_path):
         pass
 
 
+POSIX = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+@pytest.mark.parametrize("locale", [POSIX, {"PYTHONIOENCODING": "ascii"}])
 @pytest.mark.parametrize("name", ["modèle.txt", "模型.json"])
-def test_names_that_the_locale_cannot_spell(name, data, tmp_path):
+def test_names_that_the_locale_cannot_spell(name, locale, data, tmp_path):
     """Python hands over such names as bytes that it could not decode."""
     host = "lightgbm" if name.endswith("txt") else "xgboost"
-    locale = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     path, out = tmp_path / name, tmp_path / f"scores of {name}"
     program = """import sys
-from boostrank.lab.cli.app import app
+from boostrank.lab.cli import main
 data, path, out, *words = sys.argv[1:]
-app(["train", data, "--model", path, *words], standalone_mode=False)
-app(["predict", path, data, "--out", out], standalone_mode=False)"""
+for command in (
+    ["train", data, "--model", path, *words],
+    ["predict", path, data, "--out", out],
+    ["tune", data, "--out", out + ".d", "--trials", "1", "--repeats", "1", *words[:-2]],
+):
+    sys.argv[1:] = command
+    try:
+        main()
+    except SystemExit as ended:
+        assert not ended.code"""
     words = [sys.executable, "-c", program, data, path, out, *SMALL, "--host", host]
     encoded = [os.fsencode(str(word)) for word in words]
     done = subprocess.run(encoded, env={**os.environ, **locale}, capture_output=True)

@@ -14,6 +14,8 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
+_STANDARD_OUTPUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
@@ -31,7 +33,9 @@ def write_file(path: Path, content: bytes) -> None:
     with naming(path):
         target, part = _target_and_part(path)
         if part is None:
-            target.write_bytes(content)
+            # A shell's `> file`, opened by the name of standard output, would be emptied.
+            with open(os.dup(1) if str(path) in _STANDARD_OUTPUT else target, "wb") as file:
+                file.write(content)
             return
         try:
             with part.open("wb") as file:

@@ -20,6 +20,7 @@ parsing         what users write in options: objectives, parameters, lists
 output          tables, notes, JSON and progress
 """
 
+import io
 import sys
 
 from boostrank.messages import CLI, needs
@@ -29,21 +30,23 @@ def main() -> None:
     """Run the command line."""
     try:
         from boostrank.lab.cli.app import app
-        from boostrank.lab.cli.output import FAILED
+        from boostrank.lab.cli.output import FAILED, say
         from boostrank.lab.words import one_line
     except ModuleNotFoundError as missing:
         raise SystemExit(
             f"boostrank: {needs('the command line needs more packages', CLI, missing)}"
         ) from missing
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A letter that the terminal cannot spell must not end a run before its result.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app(prog_name="boostrank")
     except Exception as error:
         if "--debug" in sys.argv:
             raise
         # Not a user's error: those have already become exit codes.
-        print(
-            f"boostrank: {type(error).__name__}: {one_line(error)}; this should not happen: "
-            "'boostrank --debug ...' shows where",
-            file=sys.stderr,
+        say(
+            f"{type(error).__name__}: {one_line(error)}; this should not happen: "
+            "'boostrank --debug ...' shows where"
         )
         sys.exit(FAILED)

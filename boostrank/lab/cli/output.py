@@ -89,12 +89,13 @@ def print_note(console: Console, text: str, indent: int = 0, hanging: int = 0) -
 
 def say(text: str) -> None:
     """Print a line on standard error, above a progress bar; `typer.echo` would print behind it."""
-    print(f"boostrank: {text}", file=sys.stderr)
+    if sys.stderr is not None:  # closed; `print` would take standard output
+        print(f"boostrank: {text}", file=sys.stderr)
 
 
 def print_json(value: Any) -> None:
     """Print a result as JSON."""
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+    typer.echo(json.dumps(value, indent=2, allow_nan=False))
 
 
 def plus_minus(low: float, high: float) -> str:

@@ -180,7 +180,7 @@ def train(
     trained, seconds, done = _trained(host, made, read, settings, stopping)
     if trained.choice is not None:
         made = trained.choice.objective
-        typer.echo(f"auto: {trained.choice}")
+        say(f"auto: {trained.choice}")
     kept = counted(trained.n_trees, "tree", "trees")
     if stopping is not None:
         kept += f", up to the best of {done:g} rounds,"
@@ -192,7 +192,7 @@ def train(
         kept = counted(trained.n_trees, "tree", "trees") + f" on all files, in proportion to {kept}"
     trained.save(model)
     shown = label_of(made) if isinstance(made, Objective) else objective
-    typer.echo(f"{model}: {kept} of {host} with {shown}, {seconds / max(done, 1):.4f} s per round")
+    say(f"{model}: {kept} of {host} with {shown}, {seconds / max(done, 1):.4f} s per round")
 
 
 def _trained(
