@@ -316,6 +316,7 @@ def test_p_value_in_known_cases(rng):
     a, b = rng.normal(0.2, size=60), np.zeros(60)
     assert paired_p_value(a, b, seed=3) == paired_p_value(a, b, seed=3)
     assert paired_p_value(a, b, seed=3) != paired_p_value(a, b, seed=4)
+    assert paired_p_value(a, b, seed=2**32 + 3) == paired_p_value(a, b, seed=3)
 
 
 def test_the_t_test_and_the_sign_test_are_scipys(rng):

@@ -56,7 +56,7 @@ def paired_p_value(a: Floats, b: Floats, *, seed: int, test: str = "randomisatio
         vectorized=True,
         n_resamples=RESAMPLES,
         batch=max(1, _SIGNS_PER_BATCH // len(difference)),
-        random_state=seed,
+        random_state=seed % 2**32,  # SciPy takes no larger ones
     )
     return float(found.pvalue)
 
