@@ -103,7 +103,7 @@ TESTS = {
     " validation",
     "orders": "listmle pearson spearman",
     "package": "jit pointers",
-    "pairwise": "bisection frank gbrank hinge jit listnet rankboost ranknet ranksvm",
+    "pairwise": "bisection columns frank gbrank hinge jit listnet rankboost ranknet ranksvm",
     "passes": "threads",
     "perturb": "base draws shf_sdcg",
     "pl_rank": "pl_rank",
@@ -180,7 +180,7 @@ ALIKE = {
     r"(SHORT_LIST|MOVES_PER_DOCUMENT|(DIRECT|BY_WORTH)(_UP_TO)?|TABLE|MAX_LEVELS|DOCUMENTS_PER_LEVEL"
     r") = \d+|LARGEST_EXPONENT = 151\.0": ("where one way takes over from another: both agree"),
     r"(LANES|STRIDE|(WIDE_)?BLOCK|BATCH) = \d+": "lengths of scratch and of batches",
-    r"n >= BLOCK \(2\)|columns >= BATCH": "where a batch ends, whose queries do not interact",
+    r"n (>=|<) BLOCK \(2\)|columns >= BATCH": "where a batch ends, whose queries do not interact",
     r"(outside -= 1|2) if abs\(x\) > LARGEST_EXPONENT else 0": "only whether it is 0 counts",
     r"_(LINEAR_FROM|COST_WORTH_A_THREAD|CHUNKS_PER_THREAD|COST_DEAF_TO_SIGNALS) = .*|"
     r"n_chunks < 1|np\.linspace\(1\.0, total, n_chunks \+ 1\)|"

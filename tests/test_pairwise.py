@@ -20,7 +20,7 @@ from boostrank.objectives.engine import bisection, hinge
 
 # The longest list that goes through all pairs, which take long in the interpreter.
 DIRECT = 64 if numba.config.DISABLE_JIT else hinge.DIRECT
-LEADS = (-60.0, -36.5, -5.0, -0.7, 0.0, 0.3, 1.0, 2.5, 18.0, 40.0)
+LEADS = (-60.0, -36.5, -5.0, -0.7, 0.0, 0.3, 1.0, 2.5, 18.0, 40.0, 200.0)
 E36 = np.exp(36.0)
 
 
@@ -42,7 +42,9 @@ def two(objective, lead, what="loss"):
     if what == "loss":
         return objective.loss(*query)[0]
     grad, hess = objective.grad_hess(*query)
-    assert grad[0] == -grad[1]
+    # The better document second: 200 is further above the first than its exponentials reach.
+    turned, _ = objective.grad_hess([0.0, float(lead)], [0, 1], [2])
+    assert grad[0] == -grad[1] == same(turned[1])
     return -grad[0] if what == "pull" else hess[0]
 
 
