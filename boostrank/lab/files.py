@@ -3,11 +3,11 @@
 import csv
 import io
 import os
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 try:
     import fcntl
@@ -76,21 +76,15 @@ def _target_and_part(path: Path) -> tuple[Path, Path | None]:
     if target.exists():
         with target.open("ab"):  # fails for a folder, and for a file that may not be written
             pass
+    part = target.with_name(f".boostrank-{uuid4().hex}")
     try:
-        handle, name = tempfile.mkstemp(prefix=".boostrank-", dir=target.parent)
+        part.touch(exist_ok=False)
     except PermissionError:
         if target.exists():
             return target, None
         raise
-    os.close(handle)
-    part = Path(name)
     if target.exists():
-        mode = target.stat().st_mode & 0o7777
-    else:
-        mask = os.umask(0)
-        os.umask(mask)
-        mode = 0o666 & ~mask
-    part.chmod(mode)
+        part.chmod(target.stat().st_mode & 0o7777)
     return target, part
 
 
