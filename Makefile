@@ -141,7 +141,7 @@ notebooks: $(INSTALLED) ## execute every notebook
 
 # Its figures need short lists only: compiling the kernels would take three times as long as the site.
 docs: $(INSTALLED) ## the documentation site, into out/docs, strictly
-	rm -rf out/docs
+	rm -rf out/docs docs/objectives
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -W ignore::RuntimeWarning -m sphinx -q -W -b html -d .cache/docs docs out/docs
 
 release-check: ## build and check the package, install it in empty environments, run the README's code

@@ -61,25 +61,23 @@ def escape_docstring(app, what, name, thing, options, lines):
 
 # ---- pages ---------------------------------------------------------------------------------------
 
-SHARED = (
-    "engine.far_field",
-    "engine.bisection",
-    "engine.hinge",
-    "engine.soft_indicators",
-    "engine.threads",
-)
-
-
-def title(text, line="="):
-    return f"{text}\n{line * len(text)}\n\n"
+SHARED = ("far_field", "bisection", "hinge", "soft_indicators", "threads")  # of the engine
 
 
 def mathematics(module):
     """Return a module's docstring as it is typed, and its last section, when to use it."""
-    _, _, text = module.__doc__.partition("\n")
-    text, _, when = text.strip("\n").partition("When to use\n")
-    typed = ".. code-block:: text\n\n" + textwrap.indent(text.rstrip(), "    ") + "\n\n"
-    return typed, escaped(textwrap.dedent(when))
+    typed, _, when = module.__doc__.partition("\n")[2].strip("\n").partition("When to use\n")
+    return f"```text\n{typed.rstrip()}\n```\n\n", textwrap.dedent(when)
+
+
+def documented(name):
+    return f"```{{eval-rst}}\n.. autoclass:: boostrank.{name}\n```\n\n"
+
+
+def table(*rows):
+    """Return a table whose first row is its head."""
+    first, *others = (f"| {' | '.join(row)} |\n" for row in rows)
+    return first + "|---" * len(rows[0]) + "|\n" + "".join(others) + "\n"
 
 
 def draw(objective, path):
@@ -96,9 +94,7 @@ def draw(objective, path):
         figure.savefig(path, metadata={"Date": None})
 
 
-SETS = {"synthetic0": "synthetic, no noise", "synthetic1": "synthetic, noise",
-        "mq2008": "MQ2008", "ohsumed": "OHSUMED", "yandex": "Yandex"}  # fmt: skip
-
+SETS = {"synthetic1": "synthetic, noise", "mq2008": "MQ2008", "ohsumed": "OHSUMED"}
 
 #: What a Hessian is, where its name does not say it.
 KINDS = {"exact": "exact", "majorizer": "an upper bound", "surrogate": "positive, stated below"}
@@ -115,22 +111,19 @@ def results(names):
         rows = [row for row in csv.DictReader(file) if row["objective"] in names]
     if not rows:
         return ""
-    text = (
-        ".. list-table:: NDCG\\@10 with the defaults, and the difference from LightGBM's "
-        "``lambdarank`` (half width of the 95 % interval)\n   :header-rows: 1\n\n"
-        "   * - objective\n     - data\n     - best round\n     - difference\n"
-        "     - all 300 rounds\n     - difference\n"
-    )
+    lines = [("objective", "data", "best round", "difference", "all 300 rounds", "difference")]
     for row in rows:
-        cells = [f"``{row['objective']}``", SETS[row["set"]]]
+        cells = [f"`{row['objective']}`", SETS[row["set"]]]
         for kind in ("best", "all"):
             gain, half = number(row[f"{kind}_gain"], "+.3f"), number(row[f"{kind}_half"], ".3f")
             cells += [number(row[kind], ".4f"), f"{gain} ({half})"]
-        text += "   * - " + "\n     - ".join(cells) + "\n"
+        lines.append(cells)
     return (
-        f"{text}\nValidation parts, means over three seeds, a learning rate of 0.05; printed by "
-        "``python notebooks/objective_results.py``. :doc:`../accuracy` compares the better "
-        "ones.\n\n"
+        "NDCG@10 with the defaults, and the difference from LightGBM's `lambdarank` (half width of "
+        f"the 95 % interval):\n\n{table(*lines)}"
+        "Validation parts, means over three seeds, a learning rate of 0.05; printed by "
+        "`python notebooks/objective_results.py`. [How well does it rank](../accuracy.md) compares "
+        "the better ones.\n\n"
     )
 
 
@@ -144,36 +137,37 @@ def objective_page(names, cls):
         "subgradient": "a subgradient: the loss has kinks",
     }[contract.gradient]
     module = sys.modules[cls.__module__]
-    text = title(" and ".join(names))
-    text += f"{module.__doc__.partition(chr(10))[0]}\n\n"
     typed, when = mathematics(module)
+    text = f"# {' and '.join(names)}\n\n{module.__doc__.partition(chr(10))[0]}\n\n"
     text += f"**When to use.** {when}\n\n"
-    facts = {
-        "name": ", ".join(f"``{name}``" for name in names),
-        "class": f":class:`boostrank.{cls.__name__}`",
-        "gradient": gradient,
-        "Hessian, the default first": ", ".join(
-            f"``{name}``" + ("" if name == kind else f" ({KINDS[kind]})")
-            for name, kind in cls.hessians.items()
-        ),
-        "labels": contract.labels,
-        "time for a query": str(contract.cost),
-    }
-    text += ".. list-table::\n   :widths: 25 75\n   :stub-columns: 1\n\n"
-    text += "".join(f"   * - {name}\n     - {fact}\n" for name, fact in facts.items()) + "\n"
+    hessians = (
+        f"`{name}`" + ("" if name == kind else f" ({KINDS[kind]})")
+        for name, kind in cls.hessians.items()
+    )
+    text += table(
+        ("name", ", ".join(f"`{name}`" for name in names)),
+        ("class", f"{{class}}`boostrank.{cls.__name__}`"),
+        ("gradient", gradient),
+        ("Hessian, the default first", ", ".join(hessians)),
+        ("labels", contract.labels),
+        ("time for a query", str(contract.cost)),
+    )
     text += results(names)
     for name, objective in made.items():
         draw(objective, MADE / f"{name}.svg")
         what = " in the middle round of 100" if objective.scheduled else ""
         text += (
-            f".. figure:: {name}.svg\n   :alt: gradient and Hessian of {name}, by score difference "
-            f"and by rank\n\n   How ``{name}`` pulls{what}: minus the gradient of the better "
-            "document, by its lead in score, and of a\n   relevant one, by its rank.\n\n"
+            f"```{{figure}} {name}.svg\n:alt: gradient and Hessian of {name}, by score difference "
+            f"and by rank\n\nHow `{name}` pulls{what}: minus the gradient of the better document, "
+            "by its lead in score, and of a relevant one, by its rank.\n```\n\n"
         )
-    text += title("Use", "-") + f".. autoclass:: boostrank.{cls.__name__}\n\n"
-    text += title("Mathematics", "-")
-    text += f"As ``objectives/{Path(module.__file__).name}`` states it, next to its kernels.\n\n"
-    (MADE / f"{names[0]}.rst").write_text(text + typed, encoding="utf-8")
+    text += f"## Use\n\n{documented(cls.__name__)}## Mathematics\n\n"
+    text += f"As `objectives/{Path(module.__file__).name}` states it, next to its kernels.\n\n"
+    write(names[0], text + typed)
+
+
+def write(page, text):
+    (MADE / f"{page}.md").write_text(text, encoding="utf-8")
 
 
 def make_pages(app):
@@ -181,46 +175,41 @@ def make_pages(app):
     classes = defaultdict(list)
     for name, cls in objectives.REGISTRY.items():
         classes[cls].append(name)
-    rows = ""
-    for cls, names in classes.items():
-        objective_page(names, cls)
-        line = cls.__doc__.partition("\n")[0].replace("``", "")
-        rows += f"   * - :doc:`{names[0]}`\n     - {line}\n"
-    text = title("Objectives") + ":doc:`../choosing` helps with which.\n\n"
-    text += ".. list-table::\n   :widths: 30 70\n\n" + rows
-    (MADE / "index.rst").write_text(
-        text + "\nAny two of them mix, by a schedule or in fixed shares: :doc:`mix`.\n\n"
-        ".. toctree::\n   :hidden:\n\n   "
-        + "\n   ".join([*(names[0] for names in classes.values()), "mix", "shared"]),
-        encoding="utf-8",
+    lines = [("name", "what it is")]
+    for cls, (first, *others) in classes.items():
+        objective_page([first, *others], cls)
+        lines.append((f"[{first}]({first}.md)", cls.__doc__.partition("\n")[0]))
+    pages = "\n".join([*(names[0] for names in classes.values()), "mix", "shared"])
+    write(
+        "index",
+        f"# Objectives\n\n[Choosing](../choosing.md) helps with which.\n\n{table(*lines)}"
+        "Any two of them mix, by a schedule or in fixed shares: [mix](mix.md).\n\n"
+        f"```{{toctree}}\n:hidden:\n\n{pages}\n```\n",
     )
-    mix = sys.modules["boostrank.objectives.mix"]
-    text = title("Mix") + ".. autoclass:: boostrank.Mix\n\n" + title("Mathematics", "-")
-    text += mathematics(mix)[0] + ".. autoclass:: boostrank.Schedule\n"
-    (MADE / "mix.rst").write_text(text, encoding="utf-8")
-    text = title("What they share")
+    typed, _ = mathematics(sys.modules["boostrank.objectives.mix"])
+    write("mix", f"# Mix\n\n{documented('Mix')}## Mathematics\n\n{typed}{documented('Schedule')}")
+    text = "# What they share\n\n"
     for name in SHARED:
-        module = sys.modules[f"boostrank.objectives.{name}"]
+        module = sys.modules[f"boostrank.objectives.engine.{name}"]
         first = module.__doc__.partition("\n")[0]
-        text += f"{title(name, '-')}{first}\n\n{mathematics(module)[0]}"
-    (MADE / "shared.rst").write_text(text, encoding="utf-8")
-    text = title("Notebooks")
-    text += (
-        "Each runs on embedded data, in a minute or two. The comparison with GBRank takes LETOR's "
-        "files from the\nfolder that ``BOOSTRANK_DATA`` names; others have a variable ``DATA``.\n\n"
+        text += f"## engine.{name}\n\n{first}\n\n{mathematics(module)[0]}"
+    write("shared", text)
+    text = (
+        "# Notebooks\n\nEach runs on embedded data, in a minute or two. The comparison with GBRank "
+        "takes LETOR's files from the folder that `BOOSTRANK_DATA` names; others have a variable "
+        "`DATA`.\n\n"
     )
     for path in sorted(ROOT.glob("notebooks/*.ipynb")):
         cell = json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"]
         heading, _, rest = "".join(cell).partition("\n")
-        first = escaped(rest.strip().partition("\n\n")[0].replace("`", "``"))
-        text += f":download:`{heading.strip('# ')} <../../notebooks/{path.name}>`\n    "
-        text += first.replace("\n", "\n    ") + "\n\n"
-    (MADE / "notebooks.rst").write_text(text, encoding="utf-8")
+        first = " ".join(rest.strip().partition("\n\n")[0].split())
+        text += f"- {{download}}`{heading.strip('# ')} <../../notebooks/{path.name}>`: {first}\n"
+    write("notebooks", text)
 
 
 def link_pages(app, name, source):
     """Lead to the objectives' pages where a link leads a reader on GitHub to their files."""
-    source[0] = source[0].replace("](../objectives)", "](objectives/index)")
+    source[0] = source[0].replace("](../objectives)", "](objectives/index.md)")
 
 
 # ---- check ---------------------------------------------------------------------------------------
