@@ -285,6 +285,7 @@ def lambdarank_pairs(
     discount_kind="log2",
     target="ndcg",
     variant="lambda",
+    **_,
 ):
     """Return (i, j, w) for every pair y_i > y_j that counts, w the weight of its logistic loss."""
     n = len(scores)
@@ -322,9 +323,7 @@ def normalised(scores, pairs, sigma, offset):
 @any_gain
 def lambdarank(scores, grades, *, sigma=1.0, discount="log2", frozen_at=None, **rest):
     at = scores if frozen_at is None else frozen_at
-    names = "truncation", "norm", "offset", "target", "variant"
-    own = {key: rest[key] for key in names if key in rest}
-    pairs = lambdarank_pairs(at, grades, sigma=sigma, discount_kind=discount, **own)
+    pairs = lambdarank_pairs(at, grades, sigma=sigma, discount_kind=discount, **rest)
     return sum(w * np.logaddexp(0.0, -sigma * (scores[i] - scores[j])) for i, j, w in pairs)
 
 
@@ -370,8 +369,7 @@ def _weights_of_pairs(
     """Return the weight of each pair (winner, loser, weight, margin or None)."""
     weights = [pair[2] for pair in pairs]
     if name == "lambdarank":
-        own = {key: rest[key] for key in ("truncation", "target", "variant") if key in rest}
-        graded = lambdarank_pairs(at, grades, sigma=sigma, norm=False, **own)
+        graded = lambdarank_pairs(at, grades, sigma=sigma, norm=False, **rest)
         change = {frozenset((i, j)): delta for i, j, delta in graded}
         rank, top = ranks(at), rest.get("truncation") or len(at)
         for t, (i, j, *_) in enumerate(pairs):
@@ -727,10 +725,9 @@ def _smooth_sum(scores, values, weights, sigma, band):
 
 
 def _gains_and_discounts(grades, k, normalize, kind):
-    top = len(grades) if k is None else min(k, len(grades))
     z = ideal_dcg(grades, k, kind) if normalize else 1.0
     gains = [gain(y) / z if z > 0 else 0.0 for y in grades]
-    return gains, [discount(j, kind, len(grades)) for j in range(1, top + 1)]
+    return gains, [discount(j, kind, len(grades)) for j in range(1, len(grades) + 1)][:k]
 
 
 @any_gain

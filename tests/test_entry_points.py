@@ -157,17 +157,11 @@ def other_grades(d):
 
 @way("LightGBM", "early stopping")
 def _(make, d, tmp_path):
-    params = {"learning_rate": 0.3}
-    train = dataset(d)
-    booster = train_lightgbm(
-        make(40),
-        train,
-        40,
-        valid_sets=[train.create_valid(d.X, other_grades(d), group=d.group)],
-        feval=boostrank.metric("ndcg@10"),
-        params=params,
-        callbacks=[lgb.early_stopping(8, verbose=False)],
-    )
+    params, train = {"learning_rate": 0.3}, dataset(d)
+    stop = {"callbacks": [lgb.early_stopping(8, verbose=False)]}
+    stop["valid_sets"] = [train.create_valid(d.X, other_grades(d), group=d.group)]
+    stop["feval"] = boostrank.metric("ndcg@10")
+    booster = train_lightgbm(make(40), train, 40, params=params, **stop)
     n_rounds = booster.num_trees()
     assert n_rounds < 40
     yield booster, loop_lightgbm(make(40), dataset(d), d.y, d.group, params=params, rounds=n_rounds)
@@ -368,15 +362,10 @@ def _(make, d, tmp_path):
 
 @way("XGBoost", "early stopping")
 def _(make, d, tmp_path):
-    booster = train_xgboost(
-        make(40),
-        matrix(d),
-        40,
-        evals=[(xgb.DMatrix(d.X, other_grades(d), group=d.group), "others")],
-        custom_metric=boostrank.metric("ndcg@10"),
-        early_stopping_rounds=2,
-        params={"disable_default_eval_metric": True},
-    )
+    stop = {"early_stopping_rounds": 2, "custom_metric": boostrank.metric("ndcg@10")}
+    stop["evals"] = [(xgb.DMatrix(d.X, other_grades(d), group=d.group), "others")]
+    params = {"disable_default_eval_metric": True}
+    booster = train_xgboost(make(40), matrix(d), 40, params=params, **stop)
     n_rounds = booster.num_boosted_rounds()
     assert n_rounds < 40
     yield booster, loop_xgboost(make(40), matrix(d), d.y, d.group, rounds=n_rounds)

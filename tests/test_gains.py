@@ -13,6 +13,7 @@ from boostrank.objectives.gains import gains_of
 from sklearn.metrics import dcg_score
 from test_estimators import make_ranker
 from test_metrics import lightgbm_says, xgboost_says
+from training import LIGHTGBM, first_tree
 
 import boostrank
 from boostrank import SHFSDCG, Blend, LambdaRank, Mix, RankNet, evaluate, metric
@@ -270,11 +271,6 @@ def test_conventions_that_fix_their_own():
 
 # ---- training ------------------------------------------------------------------------------------
 
-LIGHTGBM = {
-    "verbosity": -1, "num_threads": 1, "num_leaves": 31, "min_data_in_leaf": 1,
-    "min_sum_hessian_in_leaf": 1e-9, "learning_rate": 1.0,
-}  # fmt: skip
-
 
 def training_data(rng):
     group = np.full(50, 12)
@@ -283,20 +279,13 @@ def training_data(rng):
 
 
 def test_the_first_tree_is_lightgbms_under_its_label_gain(rng):
-    X, labels, group = training_data(rng)
-    given = {"label_gain": list(TABLE)}
-    built_in = {"objective": "lambdarank", "lambdarank_truncation_level": 10_000, **given}
-
-    def first_tree(**params):
-        data = lgb.Dataset(X, labels, group=group)
-        return lgb.train({**LIGHTGBM, **params}, data, 1).predict(X, raw_score=True)
-
-    want = first_tree(**built_in)
+    rows, given = training_data(rng), {"label_gain": list(TABLE)}
+    want = first_tree(*rows, objective="lambdarank", lambdarank_truncation_level=10_000, **given)
     for params in ({"objective": LambdaRank(gain=TABLE)}, {"objective": LambdaRank(), **given}):
         np.testing.assert_allclose(
-            first_tree(**params), want, rtol=1e-4, atol=1e-4 * abs(want).max()
+            first_tree(*rows, **params), want, rtol=1e-4, atol=1e-4 * abs(want).max()
         )
-    assert not np.allclose(first_tree(objective=LambdaRank()), want, rtol=1e-2)
+    assert not np.allclose(first_tree(*rows, objective=LambdaRank()), want, rtol=1e-2)
 
 
 def test_the_hosts_gain_is_honoured_wherever_it_is_given(host, rng):

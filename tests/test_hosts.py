@@ -21,6 +21,7 @@ from training import (
     LIGHTGBM,
     XGBOOST,
     dataset,
+    first_tree,
     grad_hess,
     loop,
     make_objective,
@@ -176,17 +177,11 @@ def test_lambdarank_is_lightgbms(norm, truncation, start):
     y = rng.integers(0, 5, group.sum()).astype(float)
     init_score = None if start == "tied" else rng.normal(size=len(y))
     ours = boostrank.LambdaRank(norm=norm, truncation=truncation)
-    # A threshold on sums of Hessians would depend on our scaling.
-    params = {**LIGHTGBM, "num_leaves": 31, "min_sum_hessian_in_leaf": 1e-9, "learning_rate": 1.0}
     built_in = {"lambdarank_norm": norm, "lambdarank_truncation_level": truncation or 10_000}
     for _ in range(10):
-        X = rng.normal(size=(len(y), 3))
-        first, second = (
-            lgb.train(
-                {**params, **objective}, lgb.Dataset(X, y, group=group, init_score=init_score), 1
-            ).predict(X, raw_score=True)
-            for objective in ({"objective": ours}, {"objective": "lambdarank", **built_in})
-        )
+        rows = rng.normal(size=(len(y), 3)), y, group, init_score
+        first = first_tree(*rows, objective=ours)
+        second = first_tree(*rows, objective="lambdarank", **built_in)
         assert len(np.unique(first)) > 20
         np.testing.assert_allclose(first, second, rtol=1e-4, atol=1e-4 * np.abs(second).max())
 
@@ -233,18 +228,12 @@ def test_xe_ndcg_is_lightgbms(start):
     boundaries = np.append(0, np.cumsum(group))
     boostrank.XENDCG().write_derivatives(init_score, y, boundaries, 1, grad, hess, gamma[None])
     grad = with_terms_to_the_third_order(grad, init_score, group)
-    params = {**LIGHTGBM, "num_leaves": 31, "learning_rate": 1.0}
-
-    def first_tree(objective, **more):
-        rows = lgb.Dataset(X, y, group=group, init_score=init_score)
-        booster = lgb.train({**params, "objective": objective, **more}, rows, 1)
-        return booster.predict(X, raw_score=True)
-
-    want = first_tree("rank_xendcg", objective_seed=11)
+    rows = X, y, group, init_score
+    want = first_tree(*rows, objective="rank_xendcg", objective_seed=11)
     assert len(np.unique(want)) > 20
-    got = first_tree(lambda *_: (grad.astype(np.float32), hess))
+    got = first_tree(*rows, objective=lambda *_: (grad.astype(np.float32), hess))
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4 * np.abs(want).max())
-    other = first_tree(boostrank.XENDCG(gamma=0.5))
+    other = first_tree(*rows, objective=boostrank.XENDCG(gamma=0.5))
     assert np.abs(other - want).max() > 0.1 * np.abs(want).max()
 
 

@@ -231,6 +231,14 @@ def train(host, objective, d, rounds=ROUNDS, *, params=None, **kwargs):
     return xgb.train({**XGBOOST, **(params or {})}, matrix(d), rounds, obj=objective, **kwargs)
 
 
+def first_tree(X, y, group, init_score=None, **params):
+    """Return what the first tree of LightGBM's adds."""
+    # A threshold on sums of Hessians would depend on our scaling.
+    own = {**LIGHTGBM, "num_leaves": 31, "min_sum_hessian_in_leaf": 1e-9, "learning_rate": 1.0}
+    data = lgb.Dataset(X, y, group=group, init_score=init_score)
+    return lgb.train({**own, **params}, data, 1).predict(X, raw_score=True)
+
+
 def predicted(booster, X):
     return booster.predict(X if isinstance(booster, lgb.Booster) else xgb.DMatrix(X))
 
