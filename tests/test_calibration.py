@@ -193,7 +193,7 @@ def test_training_stops_early_where_less_is_better(tmp_path, host):
     args = ["train", paths[0], "-o", "calibrated", "--host", host, "--model", tmp_path / "m.json"]
     args += ["--valid", paths[1], "--metric", "logloss", "--rounds", 300, "--learning-rate", 0.1]
     result = run(*args, "--patience", 5)
-    kept = int(result.stdout.split(": ")[1].split()[0])
+    kept = int(result.stderr.split("m.json: ")[1].split()[0])
     model, held = load_model(tmp_path / "m.json"), DATA.select(np.arange(40, 60))
     rules = {"metrics": ["logloss"], "top": 4}
     losses = [
