@@ -7,9 +7,10 @@ The parts then add up to O(n log n) documents however many distinct grades there
 than 2 n where most have one of two grades.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ..validation import Floats, Integers
 from .jit import jit_allocating, jit_helper
@@ -43,8 +44,8 @@ class Bisection(NamedTuple):
 
     # Each part is a range of them, best grades first, and keeps its order. Unsigned numbers: an
     # index need not be tested for counting from the end.
-    documents: Any
-    scratch: Any
+    documents: npt.NDArray[np.uint64]
+    scratch: npt.NDArray[np.uint64]
     parts: Integers  # a stack: lowest and last level, at first 0 and the number of levels
     begins: Integers  # from `grade_levels`
     level: Integers
