@@ -15,7 +15,7 @@ import numpy as np
 from boostrank.datasets.folds import group_folds
 from boostrank.hosts.rankers import Rows, take
 from boostrank.messages import warn
-from boostrank.metrics import evaluate
+from boostrank.metrics import evaluate, per_query_weight
 from boostrank.objectives import Blend, Objective
 from boostrank.objectives.blend import AUTO, SETTINGS
 from boostrank.objectives.validation import (
@@ -56,7 +56,7 @@ class Choice:
         the standard error of that. Empty if there were too few queries, or the host does not train
         on half of them.
     n_queries : int
-        How many queries were compared: those with something to rank.
+        How many queries were compared: those with something to rank, and a weight above 0.
     """
 
     objective: Blend
@@ -100,6 +100,7 @@ def choose_signal(
     *,
     rounds: int,
     learning_rate: float,
+    weight: Any = None,
 ) -> Choice:
     """Choose the setting of `Blend` on the training queries.
 
@@ -118,6 +119,8 @@ def choose_signal(
     rounds : int
     learning_rate : float
         Those of the training that the choice is for.
+    weight : array_like (n_queries,) or (n_docs,), optional
+        Weights of the queries in the mean lead, as in `evaluate`. Those of weight 0 do not count.
 
     Returns
     -------
@@ -159,13 +162,15 @@ def choose_signal(
     def measured(scores: Floats) -> Floats:
         return evaluate(scores, y, sizes, (METRIC,), gain=objective.gain, per_query=True)[METRIC]
 
-    counted = differ(y, boundaries)
+    shares = np.ones(len(sizes)) if weight is None else per_query_weight(weight, boundaries)
+    counted = differ(y, boundaries) & (shares > 0.0)
     if counted.sum() >= LEAST_QUERIES:  # else no label need be warned of
         counted &= ~np.isnan(measured(np.zeros(len(y))))
     middle = objective.replace(signal=MIDDLE)
     if counted.sum() < LEAST_QUERIES:
         return Choice(middle, {}, int(counted.sum()))
     halves = group_folds(sizes, 2, seed=objective.seed)
+    shares = shares[counted] / shares[counted].mean()
 
     def figures(signal: str) -> Floats:
         scores = np.empty(len(y))
@@ -185,9 +190,10 @@ def choose_signal(
 
     def is_better(signal: str) -> bool:
         less = figures(signal) - base
-        error = less.std(ddof=1) / np.sqrt(len(less))
-        ahead[signal] = float(less.mean()), float(error)
-        return bool(less.mean() > error)
+        lead = float((shares * less).mean())
+        error = float((shares * (less - lead)).std(ddof=1) / np.sqrt(len(less)))
+        ahead[signal] = lead, error
+        return lead > error
 
     better = [side for side in (NOISY, CLEAN) if is_better(side[0])]
     chosen = MIDDLE
@@ -237,5 +243,6 @@ def choose_for_ranker(
         fit,
         rounds=params["n_estimators"] or DEFAULT_ROUNDS,
         learning_rate=params[by_rate] or DEFAULT_RATE,
+        weight=rows.weight,
     )
     return choice.objective, choice

@@ -20,7 +20,7 @@ DATA = make_ranking(80, 6, 5, seed=1)
 SMALL = {"n_estimators": 8, "learning_rate": 0.2, "n_jobs": 1}
 
 
-def chosen(good, grades=GRADES, group=GROUP, **params):
+def chosen(good, grades=GRADES, group=GROUP, weight=None, **params):
     """Return the choice where a setting ranks a share of the queries as `good` says."""
     tried = []
 
@@ -32,9 +32,8 @@ def chosen(good, grades=GRADES, group=GROUP, **params):
         right = query % 10 < 10 * good[objective.signal]
         return np.where(right, grades[test], -grades[test])
 
-    choice = choose_signal(
-        boostrank.Blend(seed=3, **params), grades, group, fit, rounds=100, learning_rate=0.05
-    )
+    blend, way = boostrank.Blend(seed=3, **params), {"rounds": 100, "learning_rate": 0.05}
+    choice = choose_signal(blend, grades, group, fit, **way, weight=weight)
     return choice, list(dict.fromkeys(tried))
 
 
@@ -68,6 +67,18 @@ def test_queries_without_a_gain_have_nothing_to_rank():
     good = dict(zip(SIGNALS, (0.9, 0.6, 0.5, 0.4, 0.3), strict=True))
     choice, _ = chosen(good, grades, np.append(GROUP, 4), gain=(0.0, 0.0, 1.0))
     assert (choice.objective.signal, choice.n_queries) == ("lowest", 60)
+
+
+def test_queries_count_by_their_weight():
+    good = dict(zip(SIGNALS, (0.9, 0.6, 0.5, 0.4, 0.3), strict=True))
+    twice = np.tile(GRADES, 2), np.tile(GROUP, 2)
+    weight = np.tile(np.arange(10.0) < 5, 12)  # of queries that "medium" ranks right
+    choice, _ = chosen(good, *twice, weight=weight * 1.0)
+    assert (choice.objective.signal, choice.n_queries) == ("medium", 60)
+    choice, _ = chosen(good, *twice, weight=np.repeat(1.0 + 9.0 * ~weight, 4))
+    wrong = boostrank.evaluate(-GRADES[:4], GRADES[:4], [4])["ndcg@10"]
+    # Of ten queries, four of weight 10 go from wrong to right.
+    assert choice.ahead["lowest"][0] == pytest.approx(40.0 / 55.0 * (1.0 - wrong))
 
 
 @pytest.mark.parametrize(
