@@ -427,7 +427,7 @@ def test_the_snippet_trains_what_was_tuned(name, host, gain, tmp_path):
     learner = Learner(name, host, OF_SNIPPETS[name])
     if name == "built-in":
         learner = Learner(label, host, label.partition(":")[2])
-    more = {"bagging_fraction": 0.5, "bagging_freq": 1}
+    more = {"bagging_fraction": np.float64(0.5), "bagging_freq": 1}
     more = {"subsample": 0.5} if host == "xgboost" else more
     budget = {**SMALL, "n_trials": 2, "n_repeats": 1, "params": more}
     tuned = search.tune(data, learner, tmp_path, gain=gain, **budget)

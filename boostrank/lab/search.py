@@ -133,7 +133,7 @@ class Tuned:
         objective, settings = tried(self.learner, self.settings, best.params)
         trained, labels, given = TRAINERS[host].arguments(objective, self.labels, settings)
         name, head = _code(trained), []
-        params = {key: repr(value) for key, value in given.items() if key not in SAME_TREES}
+        params = {key: _code(value) for key, value in given.items() if key not in SAME_TREES}
         if is_auto(trained):  # the rankers choose
             ranker = "LGBMRanker" if host == "lightgbm" else "XGBRanker"
             params = {"objective": name, "n_estimators": repr(best.rounds), **params}
@@ -166,6 +166,8 @@ def _with_gains(gain: Any) -> list[str]:
 
 def _code(value: Any) -> str:
     """Return Python code for a value; for an objective, only parameters that are not defaults."""
+    if isinstance(value, np.generic | np.ndarray):
+        return repr(value.tolist())
     if isinstance(value, Schedule):
         return f"boostrank.{value!r}"
     if not isinstance(value, Objective):
