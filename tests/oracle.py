@@ -125,20 +125,11 @@ def sdcg_ranks(scores, grades, alpha):
 
 def shf_ranks(scores, grades, alpha):
     """Return smooth ranks by (12), (13), summed over all other documents."""
-    n = len(scores)
-    result = []
-    for i in range(n):
-        r = 1.0
-        for j in range(n):
-            x = scores[i] - scores[j]
-            if grades[i] > grades[j]:
-                r += A(alpha, x)
-            elif grades[i] < grades[j]:
-                r += B(alpha, x)
-            elif j != i:
-                r += G(alpha, x)
-        result.append(r)
-    return result
+    r = np.ones(len(scores))
+    for i, j in permutations(range(len(scores)), 2):
+        part = A if grades[i] > grades[j] else B if grades[i] < grades[j] else G
+        r[i] += part(alpha, scores[i] - scores[j])
+    return r
 
 
 def shf_width(scores, grades, alpha, k):
@@ -683,10 +674,9 @@ def slam_terms(scores, grades, measure, margin, discount="log2"):
     """Return (i, worst rival, v, c) for every document that has a rival."""
     n = len(grades)
     order = sorted(range(n), key=lambda i: -grades[i])
+    weights = slam_weights([grades[i] for i in order], measure, discount)
     terms = []
-    for i, v in zip(
-        order, slam_weights([grades[i] for i in order], measure, discount), strict=True
-    ):
+    for i, v in zip(order, weights, strict=True):
         rivals = [j for j in range(n) if grades[j] < grades[i]]
         if rivals:
             worst = max(rivals, key=lambda j: scores[j])

@@ -464,24 +464,16 @@ def test_folds_of_three_parts_and_too_few(ragged):
 # -- the data of the papers ------------------------------------------------------------------------
 
 
-def recipe(seed: int, n_docs: int, n_features: int) -> tuple[np.ndarray, list[float]]:
-    """Draw features, weights, Q and R in that order; compute the target in plain loops."""
+def recipe(seed: int, n_docs: int, n_features: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw features, weights, Q and R in that order; return features and target."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1, 1, (n_docs, n_features))
     weights = rng.uniform(-1, 1, n_features)
     Q = rng.permutation(n_features)
     R = rng.permutation(n_features)
-    terms: list[list[float]] = [[], [], []]
-    for x in X:
-        terms[0].append(math.fsum(weights[i] * x[i] for i in range(n_features)))
-        terms[1].append(math.fsum(x[i] * x[Q[i]] for i in range(n_features)))
-        terms[2].append(math.fsum(x[i] * x[Q[i]] * x[R[i]] for i in range(n_features)))
-    scaled = []
-    for term in terms:
-        mean = math.fsum(term) / n_docs
-        deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in term) / n_docs)
-        scaled.append([(value - mean) / deviation for value in term])
-    return X, [math.fsum(values) / 3 for values in zip(*scaled, strict=True)]
+    terms = X * weights, X * X[:, Q], X * X[:, Q] * X[:, R]
+    sums = np.array([[math.fsum(row) for row in term] for term in terms])
+    return X, ((sums - sums.mean(axis=1)[:, None]) / sums.std(axis=1)[:, None]).mean(axis=0)
 
 
 @pytest.mark.parametrize(("seed", "n_features"), [(0, 50), (1, 7), (2, 2)])

@@ -22,7 +22,9 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from test_estimators import booster, make_ranker
 from training import (
     LIGHTGBM,
+    MODEL,
     ROUNDS,
+    START,
     XGBOOST,
     Batches,
     KeepBoosters,
@@ -75,31 +77,21 @@ def train_xgboost(objective, data, rounds=ROUNDS, **kwargs):
 
 lgbm_ranker = partial(make_ranker, "lightgbm", n_estimators=ROUNDS)
 xgb_ranker = partial(make_ranker, "xgboost", n_estimators=ROUNDS)
+quantile_matrix = partial(matrix, kind=xgb.QuantileDMatrix)
 
 
 class Host(NamedTuple):
+    name: str
     train: Callable
     loop: Callable
     data: Callable
     ranker: Callable
     of_ranker: Callable  # the data that it trains on
-    model: str  # the argument for a model that training continues from
-    start: str  # the argument for scores that training starts from
 
 
 HOSTS = {
-    "LightGBM": Host(
-        train_lightgbm, loop_lightgbm, dataset, lgbm_ranker, dataset, "init_model", "init_score"
-    ),
-    "XGBoost": Host(
-        train_xgboost,
-        loop_xgboost,
-        matrix,
-        xgb_ranker,
-        partial(matrix, kind=xgb.QuantileDMatrix),
-        "xgb_model",
-        "base_margin",
-    ),
+    "LightGBM": Host("lightgbm", train_lightgbm, loop_lightgbm, dataset, lgbm_ranker, dataset),
+    "XGBoost": Host("xgboost", train_xgboost, loop_xgboost, matrix, xgb_ranker, quantile_matrix),
 }
 
 
@@ -187,7 +179,7 @@ def _(host, make, d, tmp_path):
     first = host.train(objective, host.data(d))
     expected = host.loop(objective, host.data(d), d.y, d.group, rounds=2 * ROUNDS)
     for again in (objective, objective.replace(start_round=ROUNDS + 1)):
-        yield host.train(again, host.data(d), **{host.model: first}), expected
+        yield host.train(again, host.data(d), **{MODEL[host.name]: first}), expected
 
 
 @way_on_both("pickled object")
@@ -227,7 +219,7 @@ def _(host, make, d, tmp_path):
     first = host.train(objective, shared)
     first.save_model(path)
     for model in (first, path):
-        ranker = host.ranker(make()).fit(d.X, d.y, group=d.group, **{host.model: model})
+        ranker = host.ranker(make()).fit(d.X, d.y, group=d.group, **{MODEL[host.name]: model})
         yield booster(ranker), expected
 
 
@@ -279,7 +271,7 @@ def _(host, make, d, tmp_path):
 
 @way_on_both("`init_score`, `base_margin`")
 def _(host, make, d, tmp_path):
-    start = {host.start: np.random.default_rng(3).normal(size=len(d.y)).astype(np.float32)}
+    start = {START[host.name]: np.random.default_rng(3).normal(size=len(d.y)).astype(np.float32)}
     expected = host.loop(make(), host.of_ranker(d, **start), d.y, d.group)
     yield host.train(make(), host.of_ranker(d, **start)), expected
     yield booster(host.ranker(make()).fit(d.X, d.y, group=d.group, **start)), expected
@@ -374,10 +366,8 @@ def _(make, d, tmp_path):
 @way("XGBoost", "DART")
 def _(make, d, tmp_path):
     params = {"booster": "dart", "rate_drop": 0.5}
-    yield (
-        train_xgboost(make(), matrix(d), params=params),
-        loop_xgboost(make(), matrix(d), d.y, d.group, params=params),
-    )
+    expected = loop_xgboost(make(), matrix(d), d.y, d.group, params=params)
+    yield train_xgboost(make(), matrix(d), params=params), expected
 
 
 @way("XGBoost", "`tree_method` exact, approx")

@@ -402,14 +402,6 @@ def test_a_parameter_that_is_no_default_is_kept():
 # ---- what is reported ----------------------------------------------------------------------------
 
 
-OF_SNIPPETS = {
-    "ranknet": boostrank.RankNet(),
-    "lambdarank": boostrank.LambdaRank(),
-    "auto": boostrank.objective("auto"),
-    "built-in": None,
-}
-
-
 @pytest.mark.parametrize(
     ("name", "gain"),
     [
@@ -424,9 +416,10 @@ def test_the_snippet_trains_what_was_tuned(name, host, gain, tmp_path):
     """The best trial's objective, trees and rounds, the gain and seeds: the same scores."""
     data = make_ranking(60, 8, 4, seed=3, noise=0.5)
     label = {"lightgbm": "lightgbm:lambdarank", "xgboost": "xgboost:rank:ndcg"}[host]
-    learner = Learner(name, host, OF_SNIPPETS[name])
     if name == "built-in":
         learner = Learner(label, host, label.partition(":")[2])
+    else:
+        learner = Learner(name, host, boostrank.objective(name))
     more = {"bagging_fraction": np.float64(0.5), "bagging_freq": 1}
     more = {"subsample": 0.5} if host == "xgboost" else more
     budget = {**SMALL, "n_trials": 2, "n_repeats": 1, "params": more}

@@ -446,10 +446,8 @@ def test_factors_of_a_stopped_model_are_those_of_its_best_round(host, form, befo
     plain = fitted(best - before, **first)
     np.testing.assert_array_equal(stopped.predict(data.X), plain.predict(data.X))
     factors = position_bias(plain).factors
-    np.testing.assert_array_equal(position_bias(stopped).factors, factors)
-    np.testing.assert_array_equal(
-        position_bias(pickle.loads(pickle.dumps(stopped))).factors, factors
-    )
+    for each in (stopped, pickle.loads(pickle.dumps(stopped))):
+        np.testing.assert_array_equal(position_bias(each).factors, factors)
     goes_on = [fitted(3, **{MODEL[host]: each}) for each in (stopped, plain)]
     np.testing.assert_array_equal(*(position_bias(each).factors for each in goes_on))
     np.testing.assert_array_equal(*(each.predict(data.X) for each in goes_on))
