@@ -14,6 +14,7 @@ from commands import refused, run, svmlight, write
 from boostrank.datasets import make_ranking
 from boostrank.lab import bench
 from boostrank.lab.files import append, check_writable, only_user, write_file
+from boostrank.lab.records import ResultStore
 
 SMALL = ["--rounds", "2", "-o", "query-rmse"]
 
@@ -117,6 +118,18 @@ def test_the_disk_fails_at_the_end(call, reason, tmp_path, monkeypatch):
         write_file(path, b"new")
     assert caught.value.errno == getattr(errno, reason)
     assert _contents(tmp_path) == {"model.txt": b"old"}
+
+
+def test_a_disk_that_fills_up_ends_a_comparison(data, tmp_path, monkeypatch):
+    """It counted as a failure of the learner, and so the next one was trained for nothing."""
+
+    def full(store, learner, _):
+        if learner.label != "lightgbm:lambdarank":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(store.path))
+
+    monkeypatch.setattr(ResultStore, "add", full)
+    said = refused("compare", data, *SMALL, "--hosts", "lightgbm", "--out", tmp_path)
+    assert said == f"boostrank: {tmp_path / 'results.jsonl'}: no space left on device"
 
 
 def test_what_cannot_be_appended_leaves_the_file(disk):

@@ -127,7 +127,7 @@ class Run:
 
         `on_round` is called after each boosting round. With `strict`, the error of a learner that
         fails is raised. That of the baseline always is: without it there is nothing to test
-        against.
+        against. So is an OSError.
         """
         known = self.known[learner]
         done: Row | Failure
@@ -139,7 +139,8 @@ class Run:
                     self.store.add(learner, result)
                 known[number] = result
         except Exception as error:
-            if learner is self.plan.queue[0] or strict:
+            # A full disk is not the learner's fault, and the others would only fail, too.
+            if learner is self.plan.queue[0] or strict or isinstance(error, OSError):
                 raise
             done = Failure(learner, one_line(error))
             self.failures.append(done)
