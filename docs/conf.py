@@ -45,23 +45,17 @@ napoleon_custom_sections = [("Attributes", "params_style")]
 # ---- docstrings ----------------------------------------------------------------------------------
 
 
-def escaped(text):
-    """Keep absolute values from becoming substitutions, and NDCG@10 from becoming an address."""
-    pieces = re.split("(`+.+?`+)", text, flags=re.DOTALL)
-    pieces[::2] = (re.sub(r"([|@])", r"\\\1", piece) for piece in pieces[::2])
-    return "".join(pieces)
-
-
 def escape_docstring(app, what, name, thing, options, lines):
+    """Keep absolute values from becoming substitutions, and NDCG@10 from becoming an address."""
     text, examples, rest = "\n".join(lines).partition("\nExamples\n")
     if what == "module":  # a list of its files, which is for readers of the code
         text = re.sub(r"\n(\w+  +\S.*\n)+\Z", "", text)
-    lines[:] = (escaped(text) + examples + rest).split("\n")
+    pieces = re.split("(`+.+?`+)", text, flags=re.DOTALL)
+    pieces[::2] = (re.sub(r"([|@])", r"\\\1", piece) for piece in pieces[::2])
+    lines[:] = ("".join(pieces) + examples + rest).split("\n")
 
 
 # ---- pages ---------------------------------------------------------------------------------------
-
-SHARED = ("far_field", "bisection", "hinge", "soft_indicators", "threads")  # of the engine
 
 
 def mathematics(module):
@@ -189,7 +183,7 @@ def make_pages(app):
     typed, _ = mathematics(sys.modules["boostrank.objectives.mix"])
     write("mix", f"# Mix\n\n{documented('Mix')}## Mathematics\n\n{typed}{documented('Schedule')}")
     text = "# What they share\n\n"
-    for name in SHARED:
+    for name in ("far_field", "bisection", "hinge", "soft_indicators", "threads"):
         module = sys.modules[f"boostrank.objectives.engine.{name}"]
         first = module.__doc__.partition("\n")[0]
         text += f"## engine.{name}\n\n{first}\n\n{mathematics(module)[0]}"
