@@ -1,4 +1,4 @@
-"""The table of docs/serving.md: every kind of objective on each host, exported to each engine.
+"""Every kind of objective on each host, exported to each engine: docs/serving.md sums the table up.
 
     python tests/export_matrix.py
 
