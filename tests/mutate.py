@@ -129,6 +129,7 @@ EQUIVALENT = {
     # Any number will do, or any but 0.
     "columns.write_padding: 0.0, 0.0, 1.0 => 0.0, 0.0, 2.0",
     "curvature: 0, 1, 2 => 0, 1, 3",
+    "curvature: LOSS = 3 => LOSS = 4",
     "engine/pairs.add_blocks: 1 if counts[j] == 0.0 else 0 => 2 if counts[j] == 0.0 else 0",
     "jit._sources: :16 => :17",
     "pearson._centre: 2.0**500 if largest < SMALL else 1.0 => 2.0**500 if largest < SMALL"
