@@ -251,8 +251,9 @@ def test_trials_of_other_versions_are_told(data, tmp_path, invented, monkeypatch
     assert len(invented) == 2 * 3
 
 
-def test_a_damaged_file_of_trials_is_named(data, tmp_path):
-    (tmp_path / "studies.log").write_text("no JSON\n", encoding="utf-8")
+@pytest.mark.parametrize("content", [b"no JSON\n", b"{}\n", b"null\n", b"\0\0\0\0\n"])
+def test_a_damaged_file_of_trials_is_named(content, data, tmp_path):
+    (tmp_path / "studies.log").write_bytes(content)
     with pytest.raises(ValueError, match=r"studies\.log is damaged .*; give another folder"):
         search.tune(data, RANKNET, tmp_path, n_trials=1)
 

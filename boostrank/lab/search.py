@@ -449,7 +449,7 @@ def _open_study(optuna: Any, job: _Job, out: Path, prune: bool) -> Any:
             pruner=optuna.pruners.MedianPruner() if prune else optuna.pruners.NopPruner(),
             load_if_exists=True,
         )
-    except json.JSONDecodeError as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{out / STUDIES} is damaged ({error}); give another folder") from error
     fingerprint = job.fingerprint(prune)
     made_with = {**versions([job.learner.host]), "sources": sources(job.learner.objective)}
