@@ -56,8 +56,8 @@ def compile(
         KernelCache(lambda: None)  # made only to see whether it finds a folder
     except RuntimeError:
         raise OSError(
-            "no folder can be written, so that machine code would be lost: neither the installed "
-            "package nor the user's cache; let NUMBA_CACHE_DIR name one, here and in training"
+            "no folder for machine code can be written: that of NUMBA_CACHE_DIR, the installed "
+            "package, the user's cache; let NUMBA_CACHE_DIR name one, here and in training"
         ) from None
     if objectives is None:
         objectives = objective_names()
