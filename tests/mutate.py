@@ -150,6 +150,10 @@ EQUIVALENT = {
     'jit: {**OPTIONS, "no_cpython_wrapper": True, "pipeline_class": _Helper} => {**OPTIONS,'
     ' "no_cpython_wrapper": False, "pipeline_class": _Helper}',
     "order.write_rising_order: most + 1 => most + 2",  # no document is there
+    'pointers._ready: getattr(numba.config, "DISABLE_JIT", False) => getattr(numba.config,'
+    ' "DISABLE_JIT", True)',  # Numba always has the setting
+    "pointers._ready: dispatcher.disable_compile() => pass",  # no caller passes other types
+    "pointers.dispatcher: borrows=True => borrows=False",
     "order._order_long: n - 1 => n - 2",  # other buckets, in the same order
     "order._order_long: scores[0] => scores[1] (2)",  # the loop starts at the first score again
     "parts._divide: few or size <= direct => few and size <= direct",

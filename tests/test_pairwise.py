@@ -257,9 +257,10 @@ def test_frank_is_bounded_by_the_ranknet_loss_that_its_default_hessian_is_of():
         curvature = max(oracle.FLOOR, half_root * oracle.G(1.0, lead) * oracle.G(1.0, -lead))
         assert two(FRank(), lead, "hess") == same(curvature, rel=1e-12)
         for step in (-9.0, -1.0, -0.1, 0.1, 1.0, 9.0):
-            rise = two(RankNet(), lead + step) - two(RankNet(), lead)
-            at = two(FRank(), lead)  # of which hardly a digit may be left
-            assert two(FRank(), lead + step) <= at + half_root * rise + 1e-14 * at
+            rise = half_root * (two(RankNet(), lead + step) - two(RankNet(), lead))
+            at = two(FRank(), lead)
+            # Of their sum hardly a digit may be left.
+            assert two(FRank(), lead + step) <= at + rise + 1e-14 * (at + abs(rise))
 
 
 # ---- RankBoost -----------------------------------------------------------------------------------
