@@ -149,6 +149,7 @@ EQUIVALENT = {
     "jit.__init__: self.state.flags.noalias = True => self.state.flags.noalias = False",
     'jit: {**OPTIONS, "no_cpython_wrapper": True, "pipeline_class": _Helper} => {**OPTIONS,'
     ' "no_cpython_wrapper": False, "pipeline_class": _Helper}',
+    "hinge._sweeps: waiting = 1 => waiting = 2",  # the second part has no grade
     "order.write_rising_order: most + 1 => most + 2",  # no document is there
     'pointers._ready: getattr(numba.config, "DISABLE_JIT", False) => getattr(numba.config,'
     ' "DISABLE_JIT", True)',  # Numba always has the setting
@@ -160,6 +161,7 @@ EQUIVALENT = {
     "query_cross_entropy._shift: 0.5 * most => 1.5 * most",  # the next step comes back
     "query_softmax._kernel: scores[0] => scores[1]",  # the best is looked for in any case
     # Both ways agree where they meet.
+    "hinge.hinge_kernel: len(scores) <= DIRECT => len(scores) < DIRECT",
     "order._order_long: moves -= place - hole => moves = np.float32(moves - (place - hole))",
     "order._order_long: moves < 0 => moves <= 0",
     "pearson._kernel: unit > p.sigma => unit >= p.sigma",
