@@ -272,7 +272,7 @@ class XGBRanker(xgboost.XGBRanker):
         if start is not None and self.base_score is None:
             del params["base_score"]  # the model's own stands
         if stopping:
-            check_stopping(params)
+            check_stopping("xgboost", params)
         with xgboost.config_context(verbosity=self.verbosity):
             matrix = self._matrix(train, like=start)
             history: dict[str, Any] = {}

@@ -297,13 +297,13 @@ def is_dart(params: Mapping[str, Any]) -> bool:
     return any(str(params.get(name)).lower() == "dart" for name in names)
 
 
-def check_stopping(params: Any, what: str = "early stopping") -> None:
+def check_stopping(host: str, params: Any, what: str = "early stopping") -> None:
     """Refuse what chooses a round of boosters whose best round is lost later.
 
     They are DART that drops trees, and linear ones.
     """
     kind = params.get("booster")
-    drops = params.get("rate_drop") or params.get("one_drop")
+    drops = host == "xgboost" and (params.get("rate_drop") or params.get("one_drop"))
     if kind == "gblinear" or is_dart(params) or (drops and (kind == "dart" or since(3, 3))):
         which = "booster='gblinear'" if kind == "gblinear" else "DART"
         raise ValueError(

@@ -74,7 +74,7 @@ class LightGBMModel(FileModel):
         lightgbm = import_host("lightgbm")
         check_known(params)
         if stopping is not None:
-            check_stopping(params)
+            check_stopping("lightgbm", params)
         try:
             dataset = lightgbm.Dataset(
                 features(data, every=True),

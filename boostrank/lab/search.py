@@ -376,7 +376,7 @@ def tune(
     check_flag("prune", prune)
     check_count("n_jobs", n_jobs)
     check_unbound(learner.objective, "a search", OF_FOLDS)
-    check_stopping(settings.params[learner.host], "tune")
+    check_stopping(learner.host, settings.params[learner.host], "tune")
     why = refusal(learner, data.y, settings)
     if why:
         raise ValueError(f"{learner} cannot be trained: {why}")

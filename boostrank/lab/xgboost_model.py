@@ -103,7 +103,7 @@ class XGBoostModel(FileModel):
         valid: dict[str, Any] = {}
         history: dict[str, Any] = {}
         if stopping is not None:
-            check_stopping(params)
+            check_stopping("xgboost", params)
             callbacks.append(xgboost.callback.EarlyStopping(rounds=stopping.patience))
             params = params | {"disable_default_eval_metric": 1}
             valid = {
