@@ -422,6 +422,7 @@ def test_the_snippet_trains_what_was_tuned(name, host, gain, tmp_path):
     else:
         learner = Learner(name, host, boostrank.objective(name))
     more = {"bagging_fraction": np.float64(0.5), "bagging_freq": 1}
+    more["monotone_constraints"] = [np.int64(1), 0, 0, 0]
     more = {"subsample": 0.5} if host == "xgboost" else more
     budget = {**SMALL, "n_trials": 2, "n_repeats": 1, "params": more}
     tuned = search.tune(data, learner, tmp_path, gain=gain, **budget)

@@ -168,6 +168,8 @@ def _code(value: Any) -> str:
     """Return Python code for a value; for an objective, only parameters that are not defaults."""
     if isinstance(value, np.generic | np.ndarray):
         return repr(value.tolist())
+    if isinstance(value, list):
+        return f"[{', '.join(map(_code, value))}]"
     if isinstance(value, Schedule):
         return f"boostrank.{value!r}"
     if not isinstance(value, Objective):
