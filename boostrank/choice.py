@@ -28,7 +28,7 @@ from boostrank.objectives.validation import (
     differ,
 )
 
-#: Fewer queries than this, with something to rank, cannot tell the settings apart.
+#: Fewer queries than this, with weight and something to rank, cannot tell the settings apart.
 LEAST_QUERIES = 50
 MIDDLE, NOISY, CLEAN = "medium", ("lowest", "low"), ("highest", "high")
 # Longer steps hide what fast settings are worth, and a shorter way what slow ones are.
@@ -69,8 +69,8 @@ class Choice:
             return f"signal={signal!r}, the default: halves of the queries cannot be trained on"
         if not self.ahead:
             return (
-                f"signal={signal!r}, the default: {self.n_queries} queries with something to rank "
-                f"are too few to choose, which takes {LEAST_QUERIES}"
+                f"signal={signal!r}, the default: {self.n_queries} queries with weight and "
+                f"something to rank are too few to choose, which takes {LEAST_QUERIES}"
             )
         found = ", ".join(
             f"{name} {lead:+.4f} ± {error:.4f}" for name, (lead, error) in self.ahead.items()

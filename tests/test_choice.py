@@ -59,7 +59,7 @@ def test_too_few_queries_are_not_asked():
     choice, fitted = chosen({}, 31.0 * GRADES[:80], GROUP[:20])  # of grades this high, fit warns
     assert choice.objective.signal == "medium"
     assert fitted == []
-    assert "20 queries with something to rank are too few" in str(choice)
+    assert "20 queries with weight and something to rank are too few" in str(choice)
 
 
 def test_queries_without_a_gain_have_nothing_to_rank():
