@@ -63,7 +63,7 @@ from .pairs import Pairs
 from .rankboost import WORST_LEAD, RankBoost
 from .ranknet import RankNet
 from .ranksvm import RankSVM
-from .validation import Floats, Integers, differ
+from .validation import NUMBERS, Floats, Integers, differ
 from .view import Part, View
 
 #: The objectives that learn from given pairs, by name.
@@ -213,8 +213,9 @@ class Preferences(Around):
     def contract(self) -> Contract:
         """What gradient and Hessian claim to be, the label domain and the cost."""
         inner: Contract = self.objective.contract
+        labels = inner.labels if isinstance(self.objective, LambdaRank) else NUMBERS  # not read
         # A query of n documents may have any number of pairs.
-        return replace(inner, cost=Cost.QUADRATIC)
+        return replace(inner, cost=Cost.QUADRATIC, labels=labels)
 
     def parts(self, view: View, round: int | None) -> list[Part]:
         """Return the objective with its pairs as rows of the documents; see `Objective.parts`.

@@ -57,6 +57,8 @@ class Labels(ArrayParameter):
     __slots__ = ()
 
     def __init__(self, values: Any, name: str, domain: str) -> None:
+        # Checked again with every objective, which may take fewer labels than the one before.
+        values = values.values if isinstance(values, Labels) else values
         try:
             super().__init__(check_labels(values, np.size(values), domain))
         except (TypeError, ValueError) as error:
@@ -148,10 +150,7 @@ class Several(Sum):
         names = tuple(parts)
         given = self._named("labels", self.labels, names[1:])
         kept = {
-            name: value
-            if isinstance(value, Labels)
-            else Labels(value, name, parts[name].contract.labels)
-            for name, value in given.items()
+            name: Labels(each, name, parts[name].contract.labels) for name, each in given.items()
         }
         weights = self.weights
         if weights is not None:
@@ -165,7 +164,7 @@ class Several(Sum):
             if set(asked) - set(names) or len(asked) != len(names) - 1:
                 raise ValueError(
                     "at_least must have numbers for all labels but one, which gets what is left: "
-                    f"of {', '.join(names)} got {', '.join(asked) or 'none'}"
+                    f"of {', '.join(map(str, names))} got {', '.join(map(str, asked)) or 'none'}"
                 )
             if self.weights is not None or self.chebyshev:
                 raise ValueError("at_least goes with neither weights nor chebyshev")
@@ -198,7 +197,7 @@ class Several(Sum):
         found = _by_name(what, values)
         if set(found) != set(names):
             raise ValueError(
-                f"{what} must have one entry for each of {', '.join(names)}; got "
+                f"{what} must have one entry for each of {', '.join(map(str, names))}; got "
                 f"{', '.join(map(str, found)) or 'none'}"
             )
         return {name: found[name] for name in names}
@@ -298,16 +297,24 @@ class Several(Sum):
         Returns
         -------
         float64 array (n_labels,)
-            NaN where no query counts.
+            NaN where no query counts, and for the label without a bound.
+
+        Raises
+        ------
+        ValueError
+            For labels that the metric does not take.
         """
         _, evaluate = _metrics()
-        gains = {name: own._gain for name, own in self.objectives if own.counts_gains}
-        return np.array(
-            [
-                evaluate(scores, labels[name], group, (m,), gain=gains.get(name))[m]
-                for name, m in self.metric
-            ]
-        )
+        found = np.full(len(self.metric), np.nan)
+        for place, (name, m) in enumerate(self.metric):
+            own = self.children()[name]
+            if self.at_least is None or name in dict(self.at_least):
+                gain = own._gain if own.counts_gains else None
+                try:
+                    found[place] = evaluate(scores, labels[name], group, (m,), gain=gain)[m]
+                except ValueError as error:
+                    raise ValueError(f"metric[{name!r}], {m!r}: {error}") from None
+        return found
 
     def shares(self, measured: Floats | None) -> Floats:
         """Return the weight of each label in a round.

@@ -70,11 +70,13 @@ Y, Z = np.array([3.0, 2.0, 0.0]), np.array([0.0, 1.0, 3.0])
         # A label without relevant documents asks for nothing.
         ({"chebyshev": True}, 0 * Z, [0.0, 1.0, 2.0], Y),
         ({"at_least": {"price": 0.9}}, 0 * Z, [0.0, 1.0, 2.0], Y),
+        # The metric of a label without a bound does not matter: returns have no NDCG.
+        ({"at_least": {"relevance": 0.9}}, Z - 1, [0.0, 1.0, 2.0], Y),
     ],
-    ids=["met", "missed", "worst", "by weight", "worst of one", "nothing to ask"],
+    ids=["met", "missed", "worst", "by weight", "worst of one", "nothing to ask", "returns"],
 )
 def test_one_label_at_a_time(changes, price, scores, learnt):
-    alone = boostrank.RankNet()
+    alone = boostrank.QueryRMSE()
     both = several(price, part=alone, **changes)
     want = alone.grad_hess(scores, learnt, [3])
     np.testing.assert_array_equal(both.grad_hess(scores, Y, [3]), want)
@@ -87,6 +89,10 @@ def test_a_label_is_measured_with_the_gain_of_its_objective():
     for name, labels, gain in (("relevance", y, "exponential"), ("price", prices, "linear")):
         (want,) = boostrank.evaluate(s, labels, [3], ("ndcg@10",), gain=gain).values()
         assert dict(zip(parts, both.measure(s, both.all_labels(y), [3]), strict=True))[name] == want
+    with pytest.raises(
+        ValueError, match=r"^metric\['relevance'\], 'ndcg@10': labels must be .* got -2"
+    ):
+        both.measure(s, both.all_labels(-y), [3])
 
 
 def test_the_constraint_holds_on_training_data(host, data, price):
@@ -163,6 +169,15 @@ def test_labels_of_another_length_are_refused(host, data, price):
         ({"labels": [0.0, 1.0]}, "^labels must be a dictionary with the names .* got a list"),
         ({"at_least": 0.5}, "^at_least must be a dictionary with the names .* got a float"),
         ({"metric": {"relevance": "map", "price": 3}}, "^a metric's name must be a string"),
+        ({"at_least": {1: 0.5, 2: 0.5}}, "of relevance, price got 1, 2"),
+        # Labels that another objective took.
+        (
+            {
+                "labels": {"price": dict(several([-1.0, 1.0]).labels)["price"]},
+                "objectives": {"relevance": QueryRMSE(), "price": LambdaRank()},
+            },
+            r"^labels\['price'\]: labels must be relevance grades",
+        ),
     ],
 )
 def test_bad_parameters_are_refused(changes, message):
