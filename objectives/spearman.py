@@ -77,7 +77,7 @@ from .validation import NUMBERS, Floats
 
 
 def of_rank(p: Rules, worse: Document, better: Document) -> tuple[float, float]:
-    """Return what a pair adds to ranks, 1/2 more at one document than at the other, and rho_ij."""
+    """Return how much over 1/2 a pair adds to the better document's rank, and rho_ij."""
     share = 1.0 / (worse.decay + better.decay)
     return worse.decay * share - 0.5, worse.decay * better.decay * share * share
 

@@ -36,7 +36,7 @@ def ideal_discount(discount: Discount) -> Discount:
 
 
 def _of_pair(p: Rules, worse: Document, better: Document) -> tuple[float, float]:
-    """Return what a pair adds to ranks, 1/2 more at one document than at the other: (6)."""
+    """Return how much over 1/2 a pair adds to the better document's rank, and that 1/2: (6)."""
     return worse.decay / (worse.decay + better.decay) - 0.5, 0.5
 
 
