@@ -9,6 +9,7 @@ import numpy as np
 import oracle
 import pytest
 from boostrank.objectives import REGISTRY
+from boostrank.objectives.engine import gains
 from boostrank.objectives.gains import gains_of
 from sklearn.metrics import dcg_score
 from test_estimators import make_ranker
@@ -71,6 +72,10 @@ def test_a_table_of_discounts_is_the_word(name, rng):
         want = make(name, discount=word).grad_hess(scores, labels, group)
         got = make(name, discount=table).grad_hess(scores, labels, group)
         np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
+    log2 = gains.Discount(gains.LOG2, np.zeros(1))
+    discount = getattr(gains.rank_discount, "py_func", gains.rank_discount)
+    for rank in (1, 4096, 4097, 9000):  # beyond the engine's own table, too
+        assert discount(log2, 9000, rank) == pytest.approx(1 / np.log2(1 + rank), rel=1e-15)
 
 
 def test_tiny_grades_keep_their_digits(rng):
