@@ -101,10 +101,11 @@ def _kernel(
         for place in range(begin, end):
             total += math.exp(scores[order[place]] - above)
         top = above
-        weight, log = _weight(p, begin, end, n), math.log(total)
+        weight = _weight(p, begin, end, n)
+        loss += weight * (end - begin) * math.log(total)  # (1), alone: top may be large
         for place in range(begin, end):
             begins[place], tops[place], sums[place] = begin, top, total
-            loss += weight * (log + (top - scores[order[place]]))  # (1)
+            loss += weight * (top - scores[order[place]])
         end = begin
     # Sums of w/S and of w/S^2 over all grades so far, relative to e^(the largest score).
     once, squares = 0.0, 0.0

@@ -45,6 +45,11 @@ def test_spearman_of_scores_far_apart_is_scipys(n, rng):
         np.testing.assert_array_equal(got, objective.grad_hess(scores, labels, [n]))
 
 
+def test_the_likelihood_of_large_equal_scores():
+    loss = boostrank.ListMLE().loss([1e300, 1e300], [1, 0], [2])
+    np.testing.assert_allclose(loss, np.log(2.0))
+
+
 def test_pearson_of_wide_scores_is_scipys(rng):
     scores, labels = rng.normal(size=50), rng.normal(size=50) - 3.0
     value = 1.0 - boostrank.Pearson(sigma=1e-6).loss(scores, labels, [50])[0]
