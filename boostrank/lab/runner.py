@@ -127,23 +127,23 @@ class Run:
 
         `on_round` is called after each boosting round. With `strict`, the error of a learner that
         fails is raised. That of the baseline always is: without it there is nothing to test
-        against. So is an OSError.
+        against.
         """
         known = self.known[learner]
         done: Row | Failure
-        try:
-            for number in self.missing(learner):
-                fold = self.plan.folds.fold(number)
+        for number in self.missing(learner):
+            fold = self.plan.folds.fold(number)
+            try:
                 result = run_fold(learner, fold, number, self.plan.settings, on_round)
-                if self.store is not None:
-                    self.store.add(learner, result)
-                known[number] = result
-        except Exception as error:
-            # A full disk is not the learner's fault, and the others would only fail, too.
-            if learner is self.plan.queue[0] or strict or isinstance(error, OSError):
-                raise
-            done = Failure(learner, one_line(error))
-            self.failures.append(done)
+            except Exception as error:
+                if learner is self.plan.queue[0] or strict:
+                    raise
+                done = Failure(learner, one_line(error))
+                self.failures.append(done)
+                break
+            if self.store is not None:  # a full disk is not the learner's fault
+                self.store.add(learner, result)
+            known[number] = result
         else:
             results = tuple(known[number] for number in self.plan.numbers)
             done = Row(learner, results, self.rows[0] if self.rows else None, self.plan.settings)
