@@ -146,6 +146,7 @@ EQUIVALENT = {
     "soft_indicators._gaussian: 1.0 / 40320.0 => 1.0 / 40321.0",
     "vector: (1 << 52) - 1 => (1 << 52) - 2",
     # A longer way to the same result.
+    "threads._over_chunks: threads - 1 => threads + 1",  # workers without work
     "sigmoid.run_all: spare.append((w, v, room)) => pass",
     "cache.save: missing_ok=True => missing_ok=False",  # an error that `save_overload` leaves out
     "bisection.halve: lowest + 1 => lowest - 1",
@@ -193,7 +194,7 @@ ALIKE = {
     r"(LANES|STRIDE|(WIDE_)?BLOCK|BATCH) = \d+": "lengths of scratch and of batches",
     r"n (>=|<) BLOCK \(2\)|columns >= BATCH": "where a batch ends, whose queries do not interact",
     r"(outside -= 1|2) if abs\(x\) > LARGEST_EXPONENT else 0": "only whether it is 0 counts",
-    r"_(LINEAR_FROM|COST_WORTH_A_THREAD|CHUNKS_PER_THREAD|COST_DEAF_TO_SIGNALS) = .*|"
+    r"_(LINEAR_FROM|(COST|DOCUMENTS)_WORTH_A_THREAD|CHUNKS_PER_THREAD|COST_DEAF_TO_SIGNALS) = .*|"
     r"n_chunks < 1|np\.linspace\(1\.0, total, n_chunks \+ 1\)|"
     r"(total > 2|3) \* _COST_WORTH_A_THREAD": "how work is shared out: any share gives the same",
     r"new_columns\(1\) \(2\)|Batch\(0, 1, False\)": "an example of a type",
