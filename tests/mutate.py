@@ -166,6 +166,7 @@ EQUIVALENT = {
     "query_cross_entropy._shift: 0.5 * most => 1.5 * most",  # the next step comes back
     "query_softmax._kernel: scores[0] => scores[1]",  # the best is looked for in any case
     # Both ways agree where they meet.
+    "swaps.swap_of: s.x[a] < s.x[b] => s.x[a] <= s.x[b]",
     "hinge.hinge_kernel: len(scores) <= DIRECT => len(scores) < DIRECT",
     "order._order_long: moves -= place - hole => moves = np.float32(moves - (place - hole))",
     "order._order_long: moves < 0 => moves <= 0",
@@ -183,7 +184,8 @@ EQUIVALENT = {
     # Two documents in all have a pair only in one query, and either order has it.
     "xe_ndcg._of_query: len(p.gammas) > 1 => len(p.gammas) > 2",
     "yetirank._kernel: p.uniforms.size > 1 => p.uniforms.size > 2",
-    # Declared again where it is used; the parts check the Hessian.
+    # Declared again where it is used; the parts check the Hessian; nobody writes to a kernel.
+    "driver: frozen=True => frozen=False",
     "composite: kw_only=True => kw_only=False",
     "reg_shf_sdcg.__post_init__: super().__post_init__() => pass",
 }
