@@ -151,6 +151,7 @@ EQUIVALENT = {
     "cache.save: missing_ok=True => missing_ok=False",  # an error that `save_overload` leaves out
     "bisection.halve: lowest + 1 => lowest - 1",
     "engine/pairs.add_blocks: counts[j] == 0.0 => counts[j] == 1.0 (2)",
+    "jit.__init__: faster == flags => faster != flags",
     "jit.__init__: self.state.flags.noalias = True => self.state.flags.noalias = False",
     'jit: {**OPTIONS, "no_cpython_wrapper": True, "pipeline_class": _Helper} => {**OPTIONS,'
     ' "no_cpython_wrapper": False, "pipeline_class": _Helper}',
