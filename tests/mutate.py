@@ -138,6 +138,7 @@ EQUIVALENT = {
     " else 2.0",  # a power of two, which is divided out
     # Less than a rounding error, or than the error that is promised.
     "divided.coefficients: 12.0 / (sigma * offset) + 90.0 => 12.0 / (sigma * offset) + 91.0",
+    "vector._logarithm: math.sqrt(2.0) => math.sqrt(3.0)",  # 1e-14
     "draws._cosine: range(9, -1, -1) => range(10, -1, -1)",  # one more term, of 6e-17 at most
     # Where a processor's vectors split two copies of a loop differently.
     'jit.jit_disjoint: options |= {"fastmath": IN_ORDER} if in_order else {} => pass',
