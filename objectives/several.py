@@ -306,14 +306,15 @@ class Several(Sum):
         """
         _, evaluate = _metrics()
         found = np.full(len(self.metric), np.nan)
+        parts, asked = dict(self.objectives), dict(self.at_least or self.metric)
         for place, (name, m) in enumerate(self.metric):
-            own = self.children()[name]
-            if self.at_least is None or name in dict(self.at_least):
-                gain = own._gain if own.counts_gains else None
-                try:
-                    found[place] = evaluate(scores, labels[name], group, (m,), gain=gain)[m]
-                except ValueError as error:
-                    raise ValueError(f"metric[{name!r}], {m!r}: {error}") from None
+            if name not in asked:
+                continue
+            gain = parts[name]._gain if parts[name].counts_gains else None
+            try:
+                found[place] = evaluate(scores, labels[name], group, (m,), gain=gain)[m]
+            except ValueError as error:
+                raise ValueError(f"metric[{name!r}], {m!r}: {error}") from None
         return found
 
     def shares(self, measured: Floats | None) -> Floats:

@@ -65,7 +65,6 @@ from .engine.columns import (
     Rules,
 )
 from .engine.far_field import (
-    ABOVE,
     LOGISTIC,
     SAME,
     SLOPE,
@@ -77,6 +76,7 @@ from .engine.far_field import (
 from .engine.jit import jit_helper
 from .engine.pairs import Document, pair_loop
 from .engine.sigmoid import Sums, sigmoid_kernel, step
+from .engine.smooth_ranks import far_over_half
 from .engine.soft_indicators import check_width
 from .gains import relevance
 from .parameters import checked
@@ -101,12 +101,6 @@ def of_pair(p: Rules, worse: Document, better: Document) -> tuple[float, float]:
     both = worse.worth > 0.0
     pull = (worse.own - better.own) * rho if both else better.worth * rho
     return pull, (worse.own + better.own) * rho if both else better.worth * rho
-
-
-def _far_hits(relation: int, side: int) -> list[Floats]:
-    if relation != SAME:
-        return [constant(0.0)]
-    return [constant(0.5) - LOGISTIC if side == ABOVE else LOGISTIC - constant(0.5)]
 
 
 def _far(odd: bool, relation: int, side: int) -> list[Floats]:
@@ -150,7 +144,7 @@ def write_losses(p: Rules, batch: Batch, w: Columns) -> None:
 
 _counts: dict[str, Any] = {
     "near_ranks": pair_loop(of_counts),
-    "rank_fit": fit_of(_far_hits, pair_entry(LOGISTIC, constant(1.0) - LOGISTIC)),
+    "rank_fit": fit_of(far_over_half, pair_entry(LOGISTIC, constant(1.0) - LOGISTIC)),
 }
 
 

@@ -67,10 +67,11 @@ from .engine.columns import (
     Columns,
     Rules,
 )
-from .engine.far_field import ABOVE, LOGISTIC, SLOPE, constant, fit_of
+from .engine.far_field import SLOPE, constant, fit_of
 from .engine.jit import jit_helper
 from .engine.pairs import Document, pair_loop
 from .engine.sigmoid import Sums, sigmoid_kernel, step
+from .engine.smooth_ranks import far_over_half
 from .parameters import schedulable
 from .schedules import Schedule
 from .validation import NUMBERS, Floats
@@ -86,10 +87,6 @@ def of_pair(p: Rules, worse: Document, better: Document) -> tuple[float, float]:
     """Return (c_i - c_j) rho_ij."""
     share = 1.0 / (worse.decay + better.decay)
     return (better.own - worse.own) * (worse.decay * better.decay * share * share), 0.0
-
-
-def _far_ranks(relation: int, side: int) -> list[Floats]:
-    return [constant(0.5) - LOGISTIC if side == ABOVE else LOGISTIC - constant(0.5)]
 
 
 def _far_slopes(relation: int, side: int) -> list[Floats]:
@@ -159,7 +156,7 @@ def write_squares(p: Rules, batch: Batch, w: Columns) -> None:
 
 _ranks = Sums(
     near_ranks=pair_loop(of_rank),
-    rank_fit=fit_of(_far_ranks, _far_slopes),
+    rank_fit=fit_of(far_over_half, _far_slopes),
     prepare=write_differences,
 )
 

@@ -203,15 +203,15 @@ def _write_blocks(
         for part in range(parts + 1):
             runs[blocks * (parts + 1) + part] = places[part]
         for i in range(np.uint64(done), np.uint64(end)):
-            rank, own = np.uint64(members[i]), _part(members[i], level, part_of)
-            at = np.uint64(places[own])
-            places[own] += 1
+            rank, its_part = np.uint64(members[i]), _part(members[i], level, part_of)
+            at = np.uint64(places[its_part])
+            places[its_part] += 1
             v.whole[DOCUMENT, at] = members[i]
             v.real[SCORE, at], v.real[WORTH, at] = w.real[SCORE, rank], w.real[WORTH, rank]
             v.real[OWN, at] = w.real[OWN, rank]
             # Pairs of one part count here if they count and the part has a single grade.
-            v.real[LEVEL, at] = float(own)
-            if own >= alike and grades_in[own] == 1:
+            v.real[LEVEL, at] = float(its_part)
+            if its_part >= alike and grades_in[its_part] == 1:
                 v.real[LEVEL, at] += (at - column) / (end - done)
         v.whole[BEGIN, blocks], v.whole[SIZE, blocks] = column, end - done
         v.real[TOP, blocks] = w.real[SCORE, members[done]]

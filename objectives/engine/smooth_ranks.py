@@ -17,7 +17,7 @@ from typing import Any
 
 from ..validation import Floats
 from .columns import BEGIN, CURVATURE, CUT, OWN, RANK, SIZE, WORTH, Batch, Columns, Rules
-from .far_field import ABOVE, LOGISTIC, constant, fit_of
+from .far_field import ABOVE, LOGISTIC, SAME, constant, fit_of
 from .gains import LINEAR, LOG2, RECIPROCAL, SQRT, TABLE, Discount
 from .jit import Function, jit_helper
 from .pairs import Document, pair_loop
@@ -40,8 +40,10 @@ def _of_pair(p: Rules, worse: Document, better: Document) -> tuple[float, float]
     return worse.decay / (worse.decay + better.decay) - 0.5, 0.5
 
 
-def _far_ranks(relation: int, side: int) -> list[Floats]:
-    return [constant(1.0) - LOGISTIC if side == ABOVE else LOGISTIC]  # G(-x) = 1 - G(x)
+def far_over_half(relation: int, side: int) -> list[Floats]:
+    """Return how much over 1/2 a document of the same part adds to another's rank."""
+    over = float(relation == SAME) * (LOGISTIC - constant(0.5))
+    return [-over if side == ABOVE else over]  # G(-x) - 1/2 = 1/2 - G(x)
 
 
 def ranks_by(of_pair: Function, far_ranks: Function) -> dict[str, Any]:
@@ -59,7 +61,7 @@ def ranks_by(of_pair: Function, far_ranks: Function) -> dict[str, Any]:
 
 
 #: Smooth ranks, as `Sums` takes them.
-SMOOTH_RANKS = ranks_by(_of_pair, _far_ranks)
+SMOOTH_RANKS = ranks_by(_of_pair, lambda *place: [constant(0.5) + far_over_half(*place)[0]])
 
 
 @jit_helper
