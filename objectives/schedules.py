@@ -23,7 +23,7 @@ def _logistic(round: int, total_rounds: int, first: float, last: float) -> float
 
 def _halving(round: int, total_rounds: int, first: float, last: float) -> float:
     # Values first, first/2, ..., last, each for an equal share of the rounds.
-    values = max(1, 1 + math.floor(math.log2(first / last) + 1e-9))
+    values = max(1, 1 + math.floor(math.log2(first) - math.log2(last) + 1e-9))
     return first * 0.5 ** ((round - 1) * values // total_rounds)
 
 
@@ -34,7 +34,7 @@ def _linear(round: int, total_rounds: int, first: float, last: float) -> float:
 
 def _geometric(round: int, total_rounds: int, first: float, last: float) -> float:
     share = (round - 1) / max(1, total_rounds - 1)
-    return first * math.pow(last / first, share)
+    return math.pow(first, 1.0 - share) * math.pow(last, share)
 
 
 # Shape -> function, default first and last value; None means that it must be given.

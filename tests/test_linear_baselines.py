@@ -139,9 +139,11 @@ def test_without_a_query_to_learn_from_all_coefficients_are_zero(model, y, said)
     assert getattr(model, "n_iter_", 0) == 0
 
 
-def test_smoothrank_warns_of_labels_that_are_no_grades():
-    with pytest.warns(UserWarning, match="labels above 30 count as gains 2\\^y - 1 in SmoothRank"):
-        SmoothRank(max_iter=1).fit([[1.0], [2.0]], [0, 31], group=[2])
+@pytest.mark.parametrize("model", [SmoothRank(max_iter=1), AdaRank(max_iter=1), Perceptron()])
+def test_labels_that_are_no_grades(model):
+    said = "labels above 30 count as gains 2\\^y - 1 in (SmoothRank|ndcg).* sort them into grades"
+    with pytest.warns(UserWarning, match=said):
+        model.fit([[1.0], [2.0]], [0, 31], group=[2])
 
 
 # ---- SVM-MAP -------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ def test_halving_gives_each_value_an_equal_share_of_the_rounds():
     assert [Schedule("halving", 3, first=4.0, last=1.0)(m) for m in (1, 2, 3)] == [4.0, 2.0, 1.0]
     # More values than rounds: some are left out, the first is kept.
     assert [Schedule("halving", 2)(m) for m in (1, 2)] == [64.0, 1.0]
+    assert Schedule("halving", 2, first=2.0**1000, last=2.0**-1000)(2) == 1.0
 
 
 def test_linear_and_geometric_go_straight_from_first_to_last():
@@ -30,6 +31,7 @@ def test_linear_and_geometric_go_straight_from_first_to_last():
         [geometric(m) for m in rounds], np.geomspace(8.0, 0.5, 11), rtol=1e-14
     )
     assert Schedule("linear", 1, first=1.0, last=6.0)(1) == 1.0
+    assert Schedule("geometric", 3, first=2.0**1000, last=2.0**-1000)(2) == 1.0
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import pty
 import re
 import subprocess
 import sys
+from unittest.mock import Mock
 
 import pytest
 
@@ -167,9 +168,10 @@ def test_compiling_is_announced_once(tmp_path, monkeypatch):
     assert said == ["boostrank: compiling, which takes a few seconds\n", ""]
 
 
-def test_no_message_goes_to_standard_output(monkeypatch, capsys):
-    """As 2>&- made it."""
-    monkeypatch.setattr(sys, "stderr", None)
+@pytest.mark.parametrize("stderr", [None, Mock(**{"write.side_effect": OSError})])
+def test_no_message_goes_to_standard_output(stderr, monkeypatch, capsys):
+    """As 2>&- made it; nor does a full disk that standard error goes to end a run."""
+    monkeypatch.setattr(sys, "stderr", stderr)
     say("a message")
     assert capsys.readouterr().out == ""
 

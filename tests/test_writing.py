@@ -197,6 +197,10 @@ def test_a_file_keeps_its_permissions_and_a_link_its_target(tmp_path):
     write_file(link, b"first")
     assert (tmp_path / "later.txt").read_bytes() == b"first"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["later.txt", "link.txt", "real.txt"]
+    circle = tmp_path / "circle.txt"
+    circle.symlink_to(circle)
+    write_file(circle, b"replaces it")
+    assert circle.read_bytes() == b"replaces it"
 
 
 @pytest.mark.parametrize("out", ["/dev/stdout", "/dev/fd/1"])

@@ -306,9 +306,10 @@ def check_stopping(host: str, params: Any, what: str = "early stopping") -> None
     drops = host == "xgboost" and (params.get("rate_drop") or params.get("one_drop"))
     if kind == "gblinear" or is_dart(params) or (drops and (kind == "dart" or since(3, 3))):
         which = "booster='gblinear'" if kind == "gblinear" else "DART"
+        cure = "grow trees and drop none" if host == "xgboost" else "take boosting='gbdt'"
         raise ValueError(
             f"{what} cannot keep the best round of {which}: later rounds change what earlier ones "
-            "have learnt; train without it, or grow trees and drop none"
+            f"have learnt; train without it, or {cure}"
         )
 
 

@@ -72,7 +72,7 @@ def _target_and_part(path: Path) -> tuple[Path, Path | None]:
     standard = folder == Path("/dev") or Path("/proc") in folder.parents
     if standard or (path.exists() and not path.is_file() and not path.is_dir()):
         return path, None
-    target = path.resolve()  # a link stays a link
+    target = Path(os.path.realpath(path))  # a link stays a link; `resolve` refuses circles
     if target.exists():
         with target.open("ab"):  # fails for a folder, and for a file that may not be written
             pass

@@ -93,7 +93,7 @@ def _checked(passed: Any, n_docs: int, names: dict[str, MetricName], rules: Conv
     labels = check_labels(passed, n_docs, narrowest(*domains))
     by_gain = [text for text, name in names.items() if not METRICS[name.metric].labels]
     if by_gain and rules.gain == "exponential" and labels.max(initial=0.0) > LARGEST_GRADE:
-        warn_of_large_grades(", ".join(by_gain), 'pass gain="linear"')
+        warn_of_large_grades(", ".join(by_gain), 'pass gain="linear", or sort them into grades')
     return labels
 
 

@@ -6,6 +6,7 @@ import os
 import sys
 import textwrap
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,8 @@ def print_note(console: Console, text: str, indent: int = 0, hanging: int = 0) -
 def say(text: str) -> None:
     """Print a line on standard error, above a progress bar; `typer.echo` would print behind it."""
     if sys.stderr is not None:  # closed; `print` would take standard output
-        print(f"boostrank: {text}", file=sys.stderr)
+        with suppress(OSError):  # on a full disk, say
+            print(f"boostrank: {text}", file=sys.stderr)
 
 
 def print_json(value: Any) -> None:
