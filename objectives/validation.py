@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 # 2^y - 1 and sums of it over 10^6 documents stay below the largest float64 (about 2^1024), and so
-# do sums of amounts.
+# do sums of amounts and weights.
 MAX_GRADE = 1000.0
 MAX_AMOUNT = 1e300
 #: The domains of labels: what a loss or a metric takes them for, the narrowest first.
@@ -180,16 +180,16 @@ def differ(labels: Floats, boundaries: Integers) -> npt.NDArray[np.bool_]:
 
 
 def check_weight(weight: Any, n_docs: int, n_queries: int) -> Floats:
-    """Return weights as float64, finite and not negative, one per query or per document."""
+    """Return weights as float64, between 0 and `MAX_AMOUNT`, one per query or per document."""
     array = _contiguous(_vector("weight", weight))
     if len(array) not in (n_queries, n_docs):
         raise ValueError(
             f"weight must have one value for each of the {n_queries} queries or for each of the "
             f"{n_docs} documents, got {len(array)}"
         )
-    if not _within(array, 0.0, sys.float_info.max):
-        bad = ~(np.isfinite(array) & (array >= 0))
-        raise ValueError(f"weight must be finite and not negative, got {_first(bad, array)}")
+    if not _within(array, 0.0, MAX_AMOUNT):
+        bad = ~((array >= 0.0) & (array <= MAX_AMOUNT))
+        raise ValueError(f"weight must be between 0 and {MAX_AMOUNT:g}, got {_first(bad, array)}")
     return array
 
 

@@ -212,7 +212,7 @@ SET = np.zeros((9, 1)), [0, 1, 2] * 3
         ({"y": [0, 1, -1] * 3}, ValueError, "labels must be relevance grades"),
         ({"y": None}, ValueError, "y is missing: pass the grade of each row of X"),
         ({"sample_weight": [1.0] * 4}, ValueError, "each of the 3 queries or for each of the 9"),
-        ({"sample_weight": [-1.0] * 3}, ValueError, "weight must be finite and not negative"),
+        ({"sample_weight": [-1.0] * 3}, ValueError, "weight must be between 0 and"),
         ({"sample_weight": [0.0] * 3}, ValueError, "sample_weight must have a weight above 0"),
         ({"sample_weight": [0.0] * 9}, ValueError, "sample_weight must have a weight above 0"),
         ({"eval_group": [[9]]}, ValueError, "eval_group of evaluation sets are given, but no eval"),

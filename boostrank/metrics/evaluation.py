@@ -174,7 +174,7 @@ def evaluate(
         What a rank counts, as for objectives: "log2", "linear", "reciprocal" or one number for each
         rank from 1. Default None: the convention's; only ``standard`` takes another.
     weight : array (n_queries,) or (n_docs,), optional
-        Weights of the queries in the means, finite and not negative. If given per document, a query
+        Weights of the queries in the means, between 0 and 1e300. If given per document, a query
         has their mean, as in LightGBM. If both lengths are the same, they are taken as weights per
         document. Default: all 1.
     top : float, optional
