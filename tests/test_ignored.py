@@ -362,9 +362,14 @@ def test_parameters_that_the_workbench_sets_itself(host, name, cure):
 def test_unknown_parameters_of_lightgbm():
     """The workbench keeps LightGBM quiet, so that it does not say itself what it does not know."""
     data = make_ranking(20, 10, n_features=3, seed=0)
-    settings = Settings(params={"lightgbm": {"lerning_rate": 0.5}})
-    with pytest.raises(ValueError, match="'lerning_rate'; did you mean 'learning_rate'"):
-        HOSTS["lightgbm"].train(boostrank.RankNet(), data, settings)
+    for name, said in {
+        "lerning_rate": "'lerning_rate'; did you mean 'learning_rate'",
+        "ignore_column": "ignore_column has no effect here",
+    }.items():
+        with pytest.raises(ValueError, match=said):
+            HOSTS["lightgbm"].train(
+                boostrank.RankNet(), data, Settings(params={"lightgbm": {name: 0.5}})
+            )
     known = lightgbms_parameters()
     assert {"learning_rate", "eta", "max_depth", "label_gain", "deterministic"} <= known, (
         "boostrank.lab no longer finds the names of LightGBM's parameters"

@@ -68,6 +68,9 @@ EVAL_AT = ("eval_at", "ndcg_eval_at", "ndcg_at", "map_eval_at", "map_at")
 CATEGORICAL = ("categorical_feature", "cat_feature", "categorical_column", "cat_column",
                "categorical_features")  # fmt: skip
 _METRICS = ("metric", *LIGHTGBMS_OTHER_NAMES["metric"])
+# What it reads with files only, and elsewhere ignores without a word.
+_OF_FILES = frozenset({"ignore_column", "ignore_feature", "blacklist", "weight_column",
+                       "input_model", "model_input", "model_in"})  # fmt: skip
 # Its metrics that stop at `eval_at`: ndcg, map, and their aliases.
 _WITH_CUTOFFS = ("ndcg", "map", "mean_average_precision", "lambdarank", "rank", "xendcg", "xe_")
 #: What LightGBM's ranker passes on if no cut-off is given.
@@ -105,8 +108,13 @@ def by_usual_names(
 
 
 def check_known(params: Iterable[str]) -> None:
-    """Refuse parameters that LightGBM does not know; it says so, but not where it is quiet."""
+    """Refuse parameters that LightGBM does not know, or not here; it is quiet about the latter."""
     known = lightgbms_parameters()
+    for name in _OF_FILES.intersection(params):
+        raise ValueError(
+            f"{name} has no effect here, since only LightGBM's own command line reads it: leave "
+            "columns out of the features, and pass weights, or the model to continue, to fit"
+        )
     for name in params if known else ():
         if name not in known:
             check_choice("parameter of lightgbm", name, known)
