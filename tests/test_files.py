@@ -325,7 +325,7 @@ def _frame(**more):
         ({"words": ["1_0"] * 160}, "column 'words' must hold numbers, got '1_0' in row 0"),
         ({"nested": [[1.0, 2.0]] * 160}, "column 'nested' must hold numbers"),
         ({"": DATA.X[:, 2]}, "column 5 has no name"),
-        ({"a:": DATA.X[:, 2], "a ": DATA.X[:, 2]}, "would both be called 'a_'"),
+        ({"a:": DATA.X[:, 2], "a\x01": DATA.X[:, 2]}, "would both be called 'a_'"),
     ],
     ids=["label", "id", "document", "dates", "digits", "nested", "unnamed", "alike"],
 )

@@ -139,7 +139,7 @@ def are_tables(paths: Sequence[Any], columns: Columns) -> bool:
 
 def feature_name(column: Any) -> str:
     """Return a column's name in a form that both hosts take."""
-    return re.sub(r'[\[\]{}<>",:\s]', "_", str(column))
+    return re.sub(r'[\[\]{}<>",:\s\x00-\x1f]', "_", str(column))
 
 
 def from_frame(
