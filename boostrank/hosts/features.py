@@ -377,7 +377,7 @@ def _from_objects(array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 
 
 def _sparse(X: Any, rules: HostRules) -> Any:
-    """Return CSR: LightGBM misreads unsorted CSC, and cannot predict sparse arrays."""
+    """Return CSR: LightGBM misreads unsorted CSC, and warns of sparse arrays."""
     csr_matrix = sys.modules["scipy"].sparse.csr_matrix
     if X.dtype.kind not in "biuf":
         raise TypeError(f"X must hold numbers, got a sparse matrix of dtype {X.dtype}")
