@@ -650,9 +650,10 @@ def test_gain(parts, tmp_path):
     amounts = RankingData(amounts.X, 50.5 * amounts.y**2, amounts.qid)
     file = write(tmp_path / "amounts.txt", svmlight(amounts))
     args = ["compare", file, "-o", "sdcg", *SMALL, "--folds", 1, "--gain", "linear"]
-    result = run(*args, "--baseline", "regression@xgboost", "--json", "--out", tmp_path)
-    found = json.loads(result.stdout)
+    more = "--baseline", "regression@xgboost", "--preset", "regularized"
+    found = json.loads(run(*args, *more, "--json", "--out", tmp_path).stdout)
     assert "gain y," in found["about"]["Convention"]
+    assert re.findall(r"But on (\w+): ", found["about"]["Trees"]) == ["lightgbm", "xgboost"]
     trained = {(row["objective"], row["host"]) for row in found["rows"]}
     assert {("sdcg", "lightgbm"), ("sdcg", "xgboost"), ("xgboost:rank:ndcg", "xgboost")} <= trained
     assert refused("compare", file, "--gain", "0;1").startswith("boostrank: gain is exponential,")

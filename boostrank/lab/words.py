@@ -71,7 +71,11 @@ def comparison_in_words(plan: Plan, rows: Sequence[Row]) -> dict[str, str]:
         "Trees": f"{settings.rounds} rounds, learning rate {settings.learning_rate:g}, "
         f"{settings.leaves} leaves, {leaves}, {counted(settings.threads, 'thread', 'threads')}, "
         f"seed {settings.seed}."
-        + "".join(f" {host}: {dict(own)}." for host, own in settings.params.items()),
+        + "".join(
+            f" But on {host}: {', '.join(f'{name}={value}' for name, value in own.items())}."
+            for host, own in settings.params.items()
+            if own and host in hosts
+        ),
         **({"Convention": f"{rules}."} if settings.graded else {}),
         "Difference and p": f"{settings.metric.upper()} against {baseline}, ± half a "
         f"95 % interval, two-sided {TESTS[settings.test]}, over "
