@@ -518,8 +518,12 @@ def test_the_command_line(tmp_path, monkeypatch):
     assert [line["learner"] for line in lines] == [name for name in learners for _ in range(2)]
     message = "unknown objective 'lightgbm:nothing': lightgbm's own are lambdarank,"
     assert message in refused(*command, "-o", "lightgbm:nothing")
-    message = "ours is written 'regression', with --hosts lightgbm"
-    assert message in refused("tune", "-o", "lightgbm:regression")
+    message = "ours is written 'regression', and the host apart (--host or --hosts lightgbm)"
+    train = "train", "data.txt", "--model", "model.txt"
+    for name in ("lightgbm:regression", "regression@lightgbm"):
+        assert message in refused("tune", "-o", name)
+        assert message in refused(*train, "-o", name)
+    assert "RMSE is catboost's own, which compare" in refused(*train, "-o", "catboost:RMSE")
     assert "--repeats needs folds at random" in refused("tune", "--forward", "--repeats", "3")
 
 

@@ -53,9 +53,6 @@ def parse_objectives(texts: Sequence[str], rounds: int) -> dict[str, Objective] 
             labels.append(piece.strip())
     made = {}
     for label in labels:
-        name, _, rest = label.partition(":")
-        if name in TRAINERS:
-            raise ValueError(_of_host(name, rest))
         made[label] = parse_objective(label, [], rounds)
     return made or None
 
@@ -63,17 +60,24 @@ def parse_objectives(texts: Sequence[str], rounds: int) -> dict[str, Objective] 
 def parse_objective(label: str, more: list[str], rounds: int) -> Objective:
     """Read ``sdcg`` or ``sdcg:k=10,alpha=2``, and `more` parameters such as ``beta=2``."""
     name, colon, rest = label.partition(":")
+    if name in TRAINERS or label.rpartition("@")[2] in TRAINERS:
+        raise ValueError(_of_host(label))
     params = parse_params((rest.split(",") if colon else []) + more, check_name(name))
     return make_objective(name, params, rounds)
 
 
-def _of_host(host: str, name: str) -> str:
-    """Say what is wrong with a name such as lightgbm:regression among our objectives."""
+def _of_host(label: str) -> str:
+    """Say what is wrong with lightgbm:regression or regression@lightgbm among our objectives."""
+    name, at, host = label.rpartition("@")
+    if not at:
+        host, _, name = label.partition(":")
     builtins = TRAINERS[host].builtins
-    if name in builtins:
-        return f"{host}:{name} is {host}'s own, which every comparison has: leave it out"
-    ours = f"; ours is written {name!r}, with --hosts {host}" if name in REGISTRY else ""
-    return f"unknown objective {f'{host}:{name}'!r}: {host}'s own are {', '.join(builtins)}{ours}"
+    if name in builtins and not at:
+        return f"{label} is {host}'s own, which compare trains if {host} is a host: leave it out"
+    ours = ""
+    if name.partition(":")[0] in REGISTRY:
+        ours = f"; ours is written {name!r}, and the host apart (--host or --hosts {host})"
+    return f"unknown objective {label!r}: {host}'s own are {', '.join(builtins)}{ours}"
 
 
 def named_objectives(objectives: Iterable[str | Objective], rounds: int) -> dict[str, Objective]:
