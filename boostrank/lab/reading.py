@@ -134,7 +134,7 @@ def read_folds(
             _check_splits(source, whole)
             rows = group_folds(whole.group, N_PARTS, forward=True, gap=gap, validation=True)
             made = given_folds(whole, rows)
-            source += f", {N_PARTS} folds forward in time"
+            source += f", {N_PARTS} folds forward in time, gap {gap}"
         if shuffle:
             made = replace(made, data=whole.shuffle_within_queries(seed))
     else:
@@ -150,7 +150,7 @@ def read_folds(
         made = rotation(parts, forward=forward, gap=gap)
         if forward:
             warn_of_order(made.data)
-            source += ", forward in time"
+            source += f", forward in time, gap {gap}"
     numbers = range(1, len(made.positions) + 1) if own or folds is None else folds
     return replace(made, about=f"{source}; documents {order}"), numbers
 
