@@ -53,8 +53,8 @@ def compile(
     >>> boostrank.compile("query-rmse", max_docs=200)
     """
     try:
-        KernelCache(lambda: None)  # made only to see whether it finds a folder
-    except RuntimeError:
+        KernelCache(compile).folder()
+    except OSError:
         raise OSError(
             "no folder for machine code can be written: that of NUMBA_CACHE_DIR, the installed "
             "package, the user's cache; let NUMBA_CACHE_DIR name one, here and in training"

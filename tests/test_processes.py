@@ -279,6 +279,18 @@ def test_a_disk_that_fails_stops_no_compilation(call, reason, cached, monkeypatc
 
 
 @pytest.mark.compiled
+def test_machine_code_is_found_in_a_folder_that_is_read_only(cached, monkeypatch):
+    """As in an image that is built by root and run by another user."""
+    assert cached() == "compiler"
+
+    def fail(**_):
+        raise OSError(errno.EROFS, "read-only")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", fail)
+    assert cached() == "disk"
+
+
+@pytest.mark.compiled
 def test_a_folder_in_the_place_of_machine_code(cached, tmp_path):
     assert cached() == "compiler"
     (path,) = tmp_path.rglob("*.nbc")

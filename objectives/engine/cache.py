@@ -3,47 +3,82 @@
 Whatever goes wrong while code is read or written, the function is compiled as if there were no
 cache. Numba itself raises, and keeps an index of its files: one that is cut off fails in every
 process until somebody deletes it, and two processes that start together may swap their entries.
-Here each entry is a file of its own, which is used only if it is whole.
+Here each entry is a file of its own, which is used only if it is whole. And Numba looks only into
+the first folder that it can write: not into that of an image which runs read-only, or as another
+user than the one who built it.
 """
 
 import hashlib
+import inspect
 import pickle
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import numba
 from numba.core.caching import FunctionCache
+from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
+from numba.misc.appdirs import AppDirs
 
 _DIGEST = hashlib.sha256().digest_size
+
+
+def _folders(source: Path) -> Iterator[Path]:
+    """Where machine code of a source file may be: named by the user, in the package, at home."""
+    name = f"{source.parent.name}_{hashlib.sha256(bytes(source.parent)).hexdigest()[:16]}"
+    given = getattr(numba.config, "CACHE_DIR", "")
+    if given:
+        yield Path(given) / name
+    yield source.parent / "__pycache__"
+    home = Path(AppDirs(appname="numba", appauthor=False).user_cache_dir)  # type: ignore[no-untyped-call]
+    if home.is_absolute():  # it is "~/.cache" for a user without a home
+        yield home / name
 
 
 class _Entries:
     """The files of one function, a file for each signature and processor."""
 
-    def __init__(self, stem: Path, stamp: Any) -> None:
-        self._stem = stem
+    def __init__(self, folders: list[Path], base: str, stamp: Any) -> None:
+        self._folders = folders
+        self._base = base
         self._stamp = (numba.__version__, stamp)
 
-    def _path(self, key: Any) -> Path:
+    def _name(self, key: Any) -> str:
         name = hashlib.sha256(repr((self._stamp, key)).encode()).hexdigest()[:16]
-        return self._stem.with_name(f"{self._stem.name}.{name}.nbc")
+        return f"{self._base}.{name}.nbc"
 
     def load(self, key: Any) -> Any:
         """Return what was saved under the key, or None."""
-        content = self._path(key).read_bytes()
-        digest, code = content[:_DIGEST], content[_DIGEST:]
-        if hashlib.sha256(code).digest() != digest:
-            return None  # cut off, or overwritten with something else
-        known, data = pickle.loads(code)
-        return data if known == key else None
+        for folder in self._folders:
+            with suppress(OSError):
+                content = (folder / self._name(key)).read_bytes()
+                digest, code = content[:_DIGEST], content[_DIGEST:]
+                if hashlib.sha256(code).digest() == digest:  # else cut off, or something else
+                    known, data = pickle.loads(code)
+                    if known == key:
+                        return data
+        return None
+
+    def folder(self) -> Path:
+        """Return the first folder that can be written, or raise an OSError."""
+        for folder in self._folders:
+            with suppress(OSError):
+                folder.mkdir(parents=True, exist_ok=True)
+                tempfile.TemporaryFile(dir=folder).close()
+                return folder
+        raise OSError(f"cannot write to {', '.join(map(str, self._folders))}")
 
     def save(self, key: Any, data: Any) -> None:
         """Write an entry whole, or not at all."""
         code = dumps((key, data))  # type: ignore[no-untyped-call]
-        path = self._path(key)
+        path = self.folder() / self._name(key)
         part = path.with_suffix(f".{uuid4().hex}.tmp")
         try:
             part.write_bytes(hashlib.sha256(code).digest() + code)
@@ -52,8 +87,13 @@ class _Entries:
             part.unlink(missing_ok=True)
 
 
+@lru_cache
+def _stamp(source: Path) -> str:
+    return hashlib.sha256(source.read_bytes()).hexdigest()
+
+
 class KernelCache(FunctionCache):
-    """Numba's cache of one function, without its errors.
+    """The cache of one function, without Numba's errors.
 
     Parameters
     ----------
@@ -61,22 +101,36 @@ class KernelCache(FunctionCache):
 
     Raises
     ------
-    RuntimeError
-        If neither the package's folder nor the user's cache can be written.
+    OSError
+        If the function's file cannot be read.
     """
 
     def __init__(self, function: Any) -> None:
-        super().__init__(function)  # type: ignore[no-untyped-call]
-        stem = Path(self._cache_path) / self._impl.filename_base
-        self._cache_file: Any = _Entries(stem, self._impl.locator.get_source_stamp())
+        source = Path(inspect.getfile(function))
+        self._py_func = function
+        self._cache_path = str(source.parent)  # only told
+        name = re.sub("[<>]", "", function.__qualname__)  # not for names of files on Windows
+        line, python = function.__code__.co_firstlineno, sys.implementation.cache_tag
+        base = f"{source.stem}.{name}-{line}.{python}"
+        self._entries = _Entries(list(_folders(source)), base, _stamp(source))
+
+    def folder(self) -> Path:
+        """Return where the next code is written to, or raise an OSError."""
+        return self._entries.folder()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the machine code for a signature, or None: Numba then compiles it."""
+        """Return the code for a signature, or None: Numba then compiles it."""
         with suppress(Exception):
-            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+            target_context.refresh()
+            key = self._index_key(sig, target_context.codegen())  # type: ignore[no-untyped-call]
+            data = self._entries.load(key)
+            if data is not None:
+                return CompileResult._rebuild(target_context, *data)  # type: ignore[no-untyped-call]
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Write the machine code for a signature if that is possible."""
         with suppress(Exception):
-            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+            if not data.library.has_dynamic_globals:
+                key = self._index_key(sig, data.codegen)  # type: ignore[no-untyped-call]
+                self._entries.save(key, data._reduce())

@@ -142,7 +142,7 @@ def _cached(function: Any, options: dict[str, Any]) -> Any:
         return compiled
     name = function.__qualname__
     function.__qualname__ = f"{name}-{SOURCES}"
-    with suppress(RuntimeError, OSError):  # no folder can be written
+    with suppress(OSError):  # a package in an archive
         compiled._cache = KernelCache(function)
     function.__qualname__ = name
     return compiled
