@@ -38,6 +38,7 @@ def lightgbm_ranker(ranker: Any) -> Any:
 
     trained = ranker.booster_
     text = trained.model_to_string(num_iteration=-1)
+    text = text.replace("\n[objective: custom]", f"\n[objective: {LIGHTGBM}]")
     if "\nobjective=" not in text:
         text = text.replace("\nfeature_names=", f"\nobjective={LIGHTGBM}\nfeature_names=", 1)
     booster = lightgbm.Booster(model_str=text)
