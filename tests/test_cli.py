@@ -449,6 +449,18 @@ def test_a_model_of_the_host_itself_that_knows_names_of_features(
     np.testing.assert_array_equal(np.loadtxt(out), want)
 
 
+def test_a_model_that_lightgbm_trained_on_a_svmlight_file(files, parts, tmp_path):
+    """LightGBM numbers features from 0: its scores and ours would be those of other columns."""
+    model = tmp_path / "model.txt"
+    params = {"num_threads": 1, "min_data_in_leaf": 3, "verbosity": -1}
+    plain = write(tmp_path / "plain.txt", re.sub(r" qid:\d+", "", svmlight(parts[0])))
+    booster = lightgbm.train(params, lightgbm.Dataset(str(plain), params=params), 4)
+    assert booster.num_feature() == parts[0].X.shape[1] + 1
+    booster.save_model(model)
+    line = refused("predict", model, files[1], "--out", tmp_path / "scores.txt")
+    assert "LightGBM, if it trained on a svmlight file, took feature 1 for its second" in line
+
+
 def test_a_feature_that_is_called_as_lightgbm_calls_those_of_arrays(parts, tmp_path):
     names = ["Column_0", "b", "c", "d", "e"]
     model, table = tmp_path / "model.txt", tmp_path / "test.csv"

@@ -153,6 +153,11 @@ class LightGBMModel(FileModel):
         return found
 
     @property
+    def first_is_constant(self) -> bool:
+        varied = self.booster.dump_model(num_iteration=1)["feature_infos"]
+        return self.booster.feature_name()[0] not in varied
+
+    @property
     def n_trees(self) -> int:
         best = int(self.booster.best_iteration)  # after early stopping
         return best if best > 0 else int(self.booster.num_trees())

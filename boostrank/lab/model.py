@@ -225,6 +225,11 @@ class FileModel(Model):
         """Whether the model was trained on a sparse matrix of which zeros were missing."""
         return False
 
+    @property
+    def first_is_constant(self) -> bool:
+        """Whether the file says that the first feature never varied in training."""
+        return False
+
 
 def features(data: RankingData, *, every: bool = False) -> Any:
     """Return features for the host: as a data frame if they have words, which the model keeps.

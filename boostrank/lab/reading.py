@@ -71,7 +71,14 @@ def load_features(data: list[Path], named: Columns, model: FileModel) -> tuple[F
         )
     absent = np.nan if model.absent_is_missing else 0.0
     first = 0 if from_0 else 1
-    return load_letor_features(data, model.n_features, first=first, absent=absent), ids
+    scored = load_letor_features(data, model.n_features, first=first, absent=absent)
+    if not names and not scored[:, -1].any() and model.first_is_constant:
+        raise ValueError(
+            f"{data[0]}: the model's first feature was constant in training, and its last is not "
+            "here: LightGBM, if it trained on a svmlight file, took feature 1 for its second. "
+            "Score such a model by lightgbm.Booster.predict(file), and others with features as CSV"
+        )
+    return scored, ids
 
 
 def _read_files(data: list[Path], named: Columns) -> RankingData:
