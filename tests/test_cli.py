@@ -304,7 +304,7 @@ def test_objectives_with_parameters():
 
 
 def test_the_regularized_preset_gives_way_to_params(tmp_path):
-    given = write(tmp_path / "host.json", '{"lightgbm": {"feature_fraction": 0.3}}')
+    given = write(tmp_path / "host.json", '{"lightgbm": {"colsample_bytree": 0.3}}')
     params = with_preset("regularized", read_params(given, ["lightgbm"]))
     own = {name: REGULARIZED["lightgbm"][name] for name in ("extra_trees", "path_smooth")}
     assert params["lightgbm"] == {**own, "num_leaves": 31, "feature_fraction": 0.3}

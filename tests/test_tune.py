@@ -1,6 +1,7 @@
 """Tuning: what a trial is, that a search continues where it stopped, and what is reported."""
 
 import json
+import re
 import sys
 from dataclasses import replace
 from inspect import signature
@@ -129,6 +130,15 @@ def test_what_is_tried_reaches_objective_and_trees(host, data, tmp_path, monkeyp
     for trials, space in ((first, objective(boostrank.RankNet())), (second, trees)):
         assert len({trial.mean for trial in trials}) == 3
         assert all(trial.params.keys() == space.keys() for trial in trials)
+
+
+def test_what_is_given_is_not_tuned(host, data, tmp_path):
+    learner = Learner("ranknet", host, boostrank.RankNet())
+    given = {"eta": 0.2, "reg_lambda": 3.0}
+    tuned = search.tune(data, learner, tmp_path, **SMALL, params=given)
+    fixed = {"learning_rate", "reg_lambda", "lambda_l2"}
+    assert all(fixed.isdisjoint(trial.params) for trial in tuned.trials)
+    assert re.findall(rf'"(?:{"|".join(fixed)})": (.+),', tuned.snippet) == ["0.2", "3.0"]
 
 
 def test_the_seed_decides_what_is_tried(data, tmp_path, invented):

@@ -37,6 +37,8 @@ class LightGBMModel(FileModel):
         "min_data_in_leaf": (
             "min_data_per_leaf", "min_data", "min_child_samples", "min_samples_leaf",
         ),
+        "lambda_l2": ("reg_lambda", "lambda", "l2_regularization"),
+        "feature_fraction": ("sub_feature", "colsample_bytree"),
         "num_threads": ("num_thread", "nthread", "nthreads", "n_jobs"),
         "seed": ("random_seed", "random_state"),
         "verbosity": ("verbose",),

@@ -342,7 +342,7 @@ def tune(
         The metric that chooses rounds and trials, as in `boostrank.compare`. Default: NDCG@10, or
         Spearman's correlation for labels that are no grades.
     params : mapping, optional
-        The host's own parameters, for all trials. Tuned parameters take precedence.
+        The host's own parameters, for all trials: what is given is not tuned.
     done : callable, optional
         Called with every finished trial, including those of an earlier run.
 
@@ -367,13 +367,14 @@ def tune(
     optuna = load("optuna", "tuning needs Optuna", "optuna")
     import_host(learner.host)
     check_count("n_trials", n_trials)
+    own = TRAINERS[learner.host]._by_usual_names(params or {})
     settings = Settings(
         rounds=rounds,
         seed=seed,
         convention=convention,
         gain=gain,
         metric=metric or CHOSEN_BY,
-        params={learner.host: {**FIXED.get(learner.host, {}), **(params or {})}},
+        params={learner.host: {**FIXED.get(learner.host, {}), **own}},
     ).for_labels(data.y, chosen=metric is not None)
     check_flag("prune", prune)
     check_count("n_jobs", n_jobs)
@@ -383,7 +384,7 @@ def tune(
     if why:
         raise ValueError(f"{learner} cannot be trained: {why}")
     repeats = _repeats(data, settings, n_folds, n_repeats, folds)
-    job = _Job(learner, learner_space(learner), data, settings, repeats, n_jobs)
+    job = _Job(learner, learner_space(learner, own), data, settings, repeats, n_jobs)
     trials = []
     with _quiet(optuna), only_user(out), naming(out / STUDIES):
         study = _open_study(optuna, job, out, prune)

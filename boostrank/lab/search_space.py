@@ -1,6 +1,6 @@
 """The parameters to tune and their ranges: of objectives, trees and the hosts' own objectives."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -114,10 +114,15 @@ def objective_space(objective: Objective) -> Space:
     return space
 
 
-def learner_space(learner: Learner) -> Space:
-    """Return the search space of a learner: its objective, ours or a host's own, and its trees."""
+def learner_space(learner: Learner, given: Collection[str] = ()) -> Space:
+    """Return the search space of a learner: its objective, ours or a host's own, and its trees.
+
+    The host's parameters that are `given`, by their usual names, are not searched.
+    """
+    own: Space = {}
+    trees = TREES[learner.host]
     if isinstance(learner.objective, str):
-        own = OF_BUILTINS.get(learner.label, {})
+        trees = {**OF_BUILTINS.get(learner.label, {}), **trees}
     else:
         own = objective_space(learner.objective)
-    return {**own, **TREES[learner.host]}
+    return {**own, **{name: each for name, each in trees.items() if name not in given}}

@@ -111,7 +111,8 @@ Params = Annotated[
     Path | None,
     of_trees(
         help='JSON file with parameters of the hosts, {"lightgbm": {"max_bin": 63}}, or of the '
-        "only host without its name. They take precedence over the options here."
+        "only host without its name. They take precedence over the options here, and tune leaves "
+        "them as they are."
     ),
 ]
 Json = Annotated[bool, of_output("--json", help="Print the result as JSON, and nothing else.")]

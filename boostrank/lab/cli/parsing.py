@@ -74,7 +74,8 @@ def with_preset(
             options -= {"num_leaves", "max_leaves"}
         own = presets.REGULARIZED.get(host, {})
         chosen[host] = {name: value for name, value in own.items() if name not in options}
-    return {host: {**own, **params.get(host, {})} for host, own in chosen.items()}
+        chosen[host] |= model._by_usual_names(params.get(host, {}))
+    return chosen
 
 
 def parse_gain(text: str | None) -> str | tuple[float, ...] | None:
