@@ -109,9 +109,9 @@ class KernelCache(FunctionCache):
         source = Path(inspect.getfile(function))
         self._py_func = function
         self._cache_path = str(source.parent)  # only told
-        name = re.sub("[<>]", "", function.__qualname__)  # not for names of files on Windows
+        self._name = re.sub("[<>]", "", function.__qualname__)  # Windows' files have none in names
         line, python = function.__code__.co_firstlineno, sys.implementation.cache_tag
-        base = f"{source.stem}.{name}-{line}.{python}"
+        base = f"{source.stem}.{self._name}-{line}.{python}"
         self._entries = _Entries(list(_folders(source)), base, _stamp(source))
 
     def folder(self) -> Path:
