@@ -42,58 +42,13 @@ def _folders(source: Path) -> Iterator[Path]:
         yield home / name
 
 
-class _Entries:
-    """The files of one function, a file for each signature and processor."""
-
-    def __init__(self, folders: list[Path], base: str, stamp: Any) -> None:
-        self._folders = folders
-        self._base = base
-        self._stamp = (numba.__version__, stamp)
-
-    def _name(self, key: Any) -> str:
-        name = hashlib.sha256(repr((self._stamp, key)).encode()).hexdigest()[:16]
-        return f"{self._base}.{name}.nbc"
-
-    def load(self, key: Any) -> Any:
-        """Return what was saved under the key, or None."""
-        for folder in self._folders:
-            with suppress(OSError):
-                content = (folder / self._name(key)).read_bytes()
-                digest, code = content[:_DIGEST], content[_DIGEST:]
-                if hashlib.sha256(code).digest() == digest:  # else cut off, or something else
-                    known, data = pickle.loads(code)
-                    if known == key:
-                        return data
-        return None
-
-    def folder(self) -> Path:
-        """Return the first folder that can be written, or raise an OSError."""
-        for folder in self._folders:
-            with suppress(OSError):
-                folder.mkdir(parents=True, exist_ok=True)
-                tempfile.TemporaryFile(dir=folder).close()
-                return folder
-        raise OSError(f"cannot write to {', '.join(map(str, self._folders))}")
-
-    def save(self, key: Any, data: Any) -> None:
-        """Write an entry whole, or not at all."""
-        code = dumps((key, data))  # type: ignore[no-untyped-call]
-        path = self.folder() / self._name(key)
-        part = path.with_suffix(f".{uuid4().hex}.tmp")
-        try:
-            part.write_bytes(hashlib.sha256(code).digest() + code)
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
-
-
 @lru_cache
 def _stamp(source: Path) -> str:
     return hashlib.sha256(source.read_bytes()).hexdigest()
 
 
 class KernelCache(FunctionCache):
-    """The cache of one function, without Numba's errors.
+    """The cache of one function, with a file for each signature and processor.
 
     Parameters
     ----------
@@ -109,28 +64,52 @@ class KernelCache(FunctionCache):
         source = Path(inspect.getfile(function))
         self._py_func = function
         self._cache_path = str(source.parent)  # only told
+        self._folders = list(_folders(source))
+        self._stamp = (numba.__version__, _stamp(source))
         self._name = re.sub("[<>]", "", function.__qualname__)  # Windows' files have none in names
         line, python = function.__code__.co_firstlineno, sys.implementation.cache_tag
-        base = f"{source.stem}.{self._name}-{line}.{python}"
-        self._entries = _Entries(list(_folders(source)), base, _stamp(source))
+        self._base = f"{source.stem}.{self._name}-{line}.{python}"
+
+    def _file(self, key: Any) -> str:
+        name = hashlib.sha256(repr((self._stamp, key)).encode()).hexdigest()[:16]
+        return f"{self._base}.{name}.nbc"
 
     def folder(self) -> Path:
-        """Return where the next code is written to, or raise an OSError."""
-        return self._entries.folder()
+        """Return the first folder that can be written, or raise an OSError."""
+        for folder in self._folders:
+            with suppress(OSError):
+                folder.mkdir(parents=True, exist_ok=True)
+                tempfile.TemporaryFile(dir=folder).close()
+                return folder
+        raise OSError(f"cannot write to {', '.join(map(str, self._folders))}")
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the code for a signature, or None: Numba then compiles it."""
+        """Return the machine code for a signature, or None: Numba then compiles it."""
         with suppress(Exception):
             target_context.refresh()
             key = self._index_key(sig, target_context.codegen())  # type: ignore[no-untyped-call]
-            data = self._entries.load(key)
-            if data is not None:
-                return CompileResult._rebuild(target_context, *data)  # type: ignore[no-untyped-call]
+            for folder in self._folders:
+                with suppress(OSError):
+                    content = (folder / self._file(key)).read_bytes()
+                    digest, code = content[:_DIGEST], content[_DIGEST:]
+                    if hashlib.sha256(code).digest() == digest:  # else cut off, or something else
+                        known, data = pickle.loads(code)
+                        if known == key:
+                            rebuild: Any = CompileResult._rebuild
+                            return rebuild(target_context, *data)
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Write the machine code for a signature if that is possible."""
+        """Write the machine code for a signature, whole or not at all, if that is possible."""
         with suppress(Exception):
-            if not data.library.has_dynamic_globals:
-                key = self._index_key(sig, data.codegen)  # type: ignore[no-untyped-call]
-                self._entries.save(key, data._reduce())
+            if data.library.has_dynamic_globals:
+                return
+            key = self._index_key(sig, data.codegen)  # type: ignore[no-untyped-call]
+            code = dumps((key, data._reduce()))  # type: ignore[no-untyped-call]
+            path = self.folder() / self._file(key)
+            part = path.with_suffix(f".{uuid4().hex}.tmp")
+            try:
+                part.write_bytes(hashlib.sha256(code).digest() + code)
+                part.replace(path)
+            finally:
+                part.unlink(missing_ok=True)
