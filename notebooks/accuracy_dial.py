@@ -11,18 +11,25 @@ the features, at least 20 documents per leaf in LightGBM; CatBoost's own trees. 
 test query is kept after every tenth tree; the best round is chosen on the validation part.
 """
 
-import argparse
 import time
-import warnings
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
 from boostrank.objectives.validation import Floats
-from ranking_sets import BASE, FRESH, ROUNDS, SETS, SHARED, folds, tested, trained
+from ranking_sets import (
+    BASE,
+    FRESH,
+    ROUNDS,
+    SETS,
+    SHARED,
+    folds,
+    page_figure,
+    parser,
+    tested,
+    trained,
+)
 
 import boostrank
 from boostrank import plot
@@ -156,7 +163,6 @@ def table(names: list[str], rows: list[str], trees: Trees, seeds: list[int]) -> 
             print(f"{row}: {means.round(4)}, standard errors {errors.round(4)}")
 
 
-@mpl.rc_context({**plot.ANY_BACKGROUND, "svg.hashsalt": "accuracy"})
 def draw(trees: Trees, seeds: list[int]) -> None:
     """Draw the lead of each row over the baseline on every set, all rounds, with intervals."""
     lines = {
@@ -164,52 +170,50 @@ def draw(trees: Trees, seeds: list[int]) -> None:
         "all queries of ten other sets": list(FRESH),
         **{LABELS.get(name, name): [name] for name in SETS},
     }
-    figure, axes = plt.subplots(figsize=(7.5, 0.48 * len(lines) + 1.2))
-    axes.axvline(0.0, color=plot.GREY, linewidth=1)
-    heights = np.arange(len(lines))[::-1]
-    for place, (row, label) in enumerate(SHOWN.items()):
-        means, halves = [], []
-        for names in lines.values():
-            (_, mean), (_, error) = pooled(names, row, BASE, trees, seeds)
-            means.append(mean)
-            halves.append(1.96 * error)
-        axes.errorbar(
-            means,
-            heights + 0.15 * (2 - place),
-            xerr=halves,
-            fmt="o",
-            color=plot.COLOURS[place],
-            markersize=4,
-            linewidth=1,
-            label=label,
+    with page_figure("accuracy", 7.5, 0.48 * len(lines) + 1.2) as figure:
+        axes = figure.subplots()
+        axes.axvline(0.0, color=plot.GREY, linewidth=1)
+        heights = np.arange(len(lines))[::-1]
+        for place, (row, label) in enumerate(SHOWN.items()):
+            means, halves = [], []
+            for names in lines.values():
+                (_, mean), (_, error) = pooled(names, row, BASE, trees, seeds)
+                means.append(mean)
+                halves.append(1.96 * error)
+            axes.errorbar(
+                means,
+                heights + 0.15 * (2 - place),
+                xerr=halves,
+                fmt="o",
+                color=plot.COLOURS[place],
+                markersize=4,
+                linewidth=1,
+                label=label,
+            )
+        axes.set_yticks(heights, lines)
+        for line in heights[1:] + 0.5:
+            axes.axhline(line, color=plot.GREY, linewidth=0.4, alpha=0.5)
+        axes.set_ylim(-0.5, len(lines) - 0.5)
+        axes.spines[["top", "right", "left"]].set_visible(False)
+        axes.tick_params(axis="y", length=0)
+        axes.set_xlabel(
+            f"NDCG@10 less that of LightGBM's lambdarank, all {ROUNDS} rounds, 95 % intervals",
+            fontsize=9,
+            color=plot.GREY,
         )
-    axes.set_yticks(heights, lines)
-    for line in heights[1:] + 0.5:
-        axes.axhline(line, color=plot.GREY, linewidth=0.4, alpha=0.5)
-    axes.set_ylim(-0.5, len(lines) - 0.5)
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.tick_params(axis="y", length=0)
-    axes.set_xlabel(
-        f"NDCG@10 less that of LightGBM's lambdarank, all {ROUNDS} rounds, 95 % intervals",
-        fontsize=9,
-        color=plot.GREY,
-    )
-    axes.legend(frameon=False, fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
-    figure.tight_layout()
-    figure.savefig("docs/_static/accuracy.svg", transparent=True, metadata={"Date": None})
+        axes.legend(
+            frameon=False, fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3
+        )
 
 
 def main() -> None:
     """Run, print or draw."""
-    warnings.simplefilter("ignore")
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("action", choices=("run", "table", "figure"))
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1])
-    parser.add_argument("--sets", nargs="+", default=list(SETS))
-    parser.add_argument("--rows", nargs="+", default=list(ROWS))
-    parser.add_argument("--rate", type=float, default=0.05)
-    parser.add_argument("--regularized", action="store_true", help="trees of boostrank.presets")
-    given = parser.parse_args()
+    reader = parser(__doc__, SETS)
+    reader.add_argument("action", choices=("run", "table", "figure"))
+    reader.add_argument("--rows", nargs="+", default=list(ROWS))
+    reader.add_argument("--rate", type=float, default=0.05)
+    reader.add_argument("--regularized", action="store_true", help="trees of boostrank.presets")
+    given = reader.parse_args()
     trees = Trees(given.rate, given.regularized)
     if given.action == "table":
         table(given.sets, given.rows, trees, given.seeds)

@@ -7,15 +7,12 @@ Folds and data are those of ranking_sets.py, trees those of each host's preset. 
 scores is learnt too. Results are over the documents of all five test parts.
 """
 
-import argparse
-import warnings
+from itertools import product
 
-import matplotlib as mpl
 import numpy as np
 from accuracy_dial import Trees
 from boostrank.objectives.validation import Floats
-from matplotlib import pyplot as plt
-from ranking_sets import folds, ndcg, trained
+from ranking_sets import folds, ndcg, page_figure, parser, trained
 
 import boostrank
 from boostrank import plot
@@ -59,36 +56,34 @@ def run(name: str, host: str, seed: int) -> dict[str, list[tuple[Floats, ...]]]:
     return found
 
 
-@mpl.rc_context({**plot.ANY_BACKGROUND, "svg.hashsalt": "calibration"})
 def main() -> None:
     """Print the table and draw the figure."""
-    warnings.simplefilter("ignore")
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1])
-    parser.add_argument("--hosts", nargs="+", default=["lightgbm", "xgboost"])
-    given = parser.parse_args()
-    figure, panels = plt.subplots(1, len(TOP), figsize=(10.0, 3.4), layout="constrained")
-    for host in given.hosts:
-        for panel, name in zip(panels, TOP, strict=True):
-            lines: dict[str, list[list[float]]] = {}
-            for seed in given.seeds:
-                curves = {}
-                for row, parts in run(name, host, seed).items():
-                    scores, targets, group, of_queries = (
-                        np.concatenate(x) for x in zip(*parts, strict=True)
-                    )
-                    values = boostrank.evaluate(scores, targets, group, MEASURES)
-                    means = [float(np.nanmean(of_queries)), *(values[m] for m in MEASURES)]
-                    lines.setdefault(row, []).append(means)
-                    curves[row] = probabilities(scores), targets
-                if host == given.hosts[0] and seed == given.seeds[0]:
-                    plot.reliability(curves, ax=panel)
-                    panel.set_title(name, fontsize=10, color=plot.GREY)
-            for row, values in lines.items():
-                cells = " | ".join(f"{v:.4f}".replace("0.", ".", 1) for v in np.mean(values, 0))
-                print(f"| {name} | {host} | {row} | {cells} |", flush=True)
-    panels[0].legend(frameon=False)
-    figure.savefig("docs/_static/calibration.svg", transparent=True, metadata={"Date": None})
+    reader = parser(__doc__, TOP)
+    reader.add_argument("--hosts", nargs="+", default=["lightgbm", "xgboost"])
+    given = reader.parse_args()
+    drawn: dict[str, dict[str, tuple[Floats, Floats]]] = {}
+    for host, name in product(given.hosts, given.sets):
+        lines: dict[str, list[list[float]]] = {}
+        for seed in given.seeds:
+            curves = {}
+            for row, parts in run(name, host, seed).items():
+                scores, targets, group, of_queries = (
+                    np.concatenate(x) for x in zip(*parts, strict=True)
+                )
+                values = boostrank.evaluate(scores, targets, group, MEASURES)
+                means = [float(np.nanmean(of_queries)), *(values[m] for m in MEASURES)]
+                lines.setdefault(row, []).append(means)
+                curves[row] = probabilities(scores), targets
+            drawn.setdefault(name, curves)  # of the first host and seed
+        for row, values in lines.items():
+            cells = " | ".join(f"{v:.4f}".replace("0.", ".", 1) for v in np.mean(values, 0))
+            print(f"| {name} | {host} | {row} | {cells} |", flush=True)
+    with page_figure("calibration", 10.0, 3.4) as figure:
+        panels = figure.subplots(1, len(drawn), squeeze=False)[0]
+        for panel, (name, curves) in zip(panels, drawn.items(), strict=True):
+            plot.reliability(curves, ax=panel)
+            panel.set_title(name, fontsize=10, color=plot.GREY)
+        panels[0].legend(frameon=False)
 
 
 if __name__ == "__main__":

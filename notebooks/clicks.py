@@ -13,19 +13,15 @@ clicks cannot choose a round well. Results are kept in ``out/clicks``.
 `blend` is ``Blend(signal="low")``.
 """
 
-import argparse
-import warnings
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import lightgbm as lgb
-import matplotlib as mpl
 import numpy as np
 from boostrank.objectives.validation import Floats
-from matplotlib import pyplot as plt
-from ranking_sets import SHARED, folds, half_width, ndcg
+from ranking_sets import SHARED, folds, half_width, ndcg, page_figure, parser
 
 import boostrank
 from boostrank import Unbiased, plot
@@ -169,39 +165,35 @@ def table(seeds: list[int], sets: list[str]) -> None:
             print(f"| {row} |", " | ".join(cell(name, *user, row, seeds) for user in USERS), "|")
 
 
-@mpl.rc_context({**plot.ANY_BACKGROUND, "svg.hashsalt": "clicks"})
 def draw() -> None:
     """Draw the learnt factors of MQ2008 against the true ones."""
-    figure, panels = plt.subplots(1, 3, figsize=(10.0, 3.2), sharey=True, layout="constrained")
     fold = folds("mq2008", 1)[0]
-    for panel, eta in zip(panels, (0.5, 1.0, 2.0), strict=True):
-        log = clicked(simulate_clicks(fold.train, eta=eta, sessions=SESSIONS["mq2008"], seed=1))
-        ranks = np.arange(1, 11)
-        panel.plot(ranks, ranks**-eta, color=plot.GREY, linewidth=3, alpha=0.6, label="true")
-        for place, (label, (form, objective)) in enumerate(DRAWN.items()):
-            kind = Unbiased(objective, position=log.position, propensity=form, last=LAST)
-            settings = Settings(rounds=ROUNDS, min_docs=MIN_DOCS, params=SHARED)
-            model, _ = TRAINERS["lightgbm"].train(kind, log.data, settings)
-            found = boostrank.position_bias(model.booster).propensity[:10]
-            panel.plot(ranks, found, color=plot.COLOURS[place], marker="o", label=label)
-            print(eta, label, found.round(2).tolist(), flush=True)
-        panel.set_title(f"eta {eta:g}", fontsize=10, color=plot.GREY)
-        panel.set_xlabel("position")
-        panel.grid(alpha=0.25)
-    panels[0].set_ylabel("propensity")
-    panels[-1].legend(frameon=False)
-    figure.savefig("docs/_static/clicks.svg", transparent=True, metadata={"Date": None})
+    with page_figure("clicks", 10.0, 3.2) as figure:
+        panels = figure.subplots(1, 3, sharey=True)
+        for panel, eta in zip(panels, (0.5, 1.0, 2.0), strict=True):
+            log = clicked(simulate_clicks(fold.train, eta=eta, sessions=SESSIONS["mq2008"], seed=1))
+            ranks = np.arange(1, 11)
+            panel.plot(ranks, ranks**-eta, color=plot.GREY, linewidth=3, alpha=0.6, label="true")
+            for place, (label, (form, objective)) in enumerate(DRAWN.items()):
+                kind = Unbiased(objective, position=log.position, propensity=form, last=LAST)
+                settings = Settings(rounds=ROUNDS, min_docs=MIN_DOCS, params=SHARED)
+                model, _ = TRAINERS["lightgbm"].train(kind, log.data, settings)
+                found = boostrank.position_bias(model.booster).propensity[:10]
+                panel.plot(ranks, found, color=plot.COLOURS[place], marker="o", label=label)
+                print(eta, label, found.round(2).tolist(), flush=True)
+            panel.set_title(f"eta {eta:g}", fontsize=10, color=plot.GREY)
+            panel.set_xlabel("position")
+            panel.grid(alpha=0.25)
+        panels[0].set_ylabel("propensity")
+        panels[-1].legend(frameon=False)
 
 
 def main() -> None:
     """Run, print or draw."""
-    warnings.simplefilter("ignore")
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("action", choices=("run", "table", "figure"))
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1])
-    parser.add_argument("--sets", nargs="+", default=list(SETS))
-    parser.add_argument("--rows", default="", help="only those with this in their name")
-    given = parser.parse_args()
+    reader = parser(__doc__, SETS)
+    reader.add_argument("action", choices=("run", "table", "figure"))
+    reader.add_argument("--rows", default="", help="only those with this in their name")
+    given = reader.parse_args()
     if given.action == "run":
         run(given.seeds, [row for row in ROWS if given.rows in row], given.sets)
     elif given.action == "table":

@@ -8,15 +8,13 @@ writes ``docs/_static/gains.svg``: NDCG@k of the revenue on the other 200, over 
 
 import warnings
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
+from ranking_sets import page_figure
 
 import boostrank
-from boostrank import plot
 from boostrank.datasets import RankingData
 from boostrank.lab.lightgbm_model import LightGBMModel
-from boostrank.lab.plot.axes import line_styles
+from boostrank.lab.plot.axes import line_styles, start_axes
 from boostrank.lab.settings import Settings
 
 CUTOFFS = tuple(range(1, 21))
@@ -51,25 +49,22 @@ def measured(objective: boostrank.objectives.Objective, seed: int) -> list[float
     return list(values.values())
 
 
-@mpl.rc_context({**plot.ANY_BACKGROUND, "svg.hashsalt": "gains"})
 def main() -> None:
     """Train, print and draw."""
-    figure, axes = plt.subplots(figsize=(7.0, 3.4), layout="constrained")
     styles = line_styles(LEARNERS, grey=("regression",))
-    for label, objective in LEARNERS.items():
-        runs = np.array([measured(objective, seed) for seed in SEEDS])
-        mean, spread = runs.mean(axis=0), runs.std(axis=0, ddof=1) / np.sqrt(len(SEEDS))
-        print(
-            f"{label:26}"
-            + "".join(f"  @{k} {mean[k - 1]:.3f} ± {spread[k - 1]:.3f}" for k in (1, 5, 10))
-        )
-        axes.plot(CUTOFFS, mean, label=label, **styles[label])
-    axes.set_xlabel("k")
-    axes.set_ylabel("NDCG@k of the revenue")
-    axes.grid(alpha=0.25)
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.legend(loc="outside right", frameon=False, fontsize=8)
-    figure.savefig("docs/_static/gains.svg", transparent=True, metadata={"Date": None})
+    with page_figure("gains", 7.0, 3.4) as figure:
+        axes = start_axes(figure.subplots())
+        for label, objective in LEARNERS.items():
+            runs = np.array([measured(objective, seed) for seed in SEEDS])
+            mean, spread = runs.mean(axis=0), runs.std(axis=0, ddof=1) / np.sqrt(len(SEEDS))
+            print(
+                f"{label:26}"
+                + "".join(f"  @{k} {mean[k - 1]:.3f} ± {spread[k - 1]:.3f}" for k in (1, 5, 10))
+            )
+            axes.plot(CUTOFFS, mean, label=label, **styles[label])
+        axes.set_xlabel("k")
+        axes.set_ylabel("NDCG@k of the revenue")
+        figure.legend(loc="outside right", frameon=False, fontsize=8)
 
 
 if __name__ == "__main__":

@@ -16,12 +16,10 @@ seed can move by .005. Differences are from LightGBM's ``lambdarank`` with the s
 the width of their 95 % interval over queries.
 """
 
-import argparse
 import sys
-import warnings
 
 import numpy as np
-from ranking_sets import ROUNDS, curve, folds, trained
+from ranking_sets import ROUNDS, curve, folds, parser, trained
 
 import boostrank
 from boostrank.datasets import make_ranking
@@ -55,13 +53,11 @@ def validated(objective, parts, rate, seed):
 
 def main():
     """Print a line for each set and objective."""
-    warnings.simplefilter("ignore")
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--sets", nargs="+", default=SETS)
-    parser.add_argument("--objectives", nargs="+", default=boostrank.objective_names())
-    parser.add_argument("--rate", type=float, default=0.05)
-    parser.add_argument("--seeds", nargs="+", type=int, default=(1, 2, 3))
-    given = parser.parse_args()
+    reader = parser(__doc__, SETS)
+    reader.set_defaults(seeds=[1, 2, 3])
+    reader.add_argument("--objectives", nargs="+", default=boostrank.objective_names())
+    reader.add_argument("--rate", type=float, default=0.05)
+    given = reader.parse_args()
     print("set,objective,best,all,best_gain,best_half,all_gain,all_half", flush=True)
     for data in given.sets:
         parts = splits(data)

@@ -8,15 +8,13 @@ tenth round is chosen on the validation part. The seed is used by the host and f
 pairs. All rows of one seed get the same pairs.
 """
 
-import argparse
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 
 import catboost
 import numpy as np
 from boostrank.objectives.validation import Floats, Integers
-from ranking_sets import SHARED, folds, half_width, tested, trained
+from ranking_sets import SHARED, folds, half_width, parser, tested, trained
 
 from boostrank import LambdaRank, Preferences
 from boostrank.datasets import Fold, RankingData
@@ -85,11 +83,7 @@ def models(name: str, seed: int) -> Iterator[tuple[str, str, Floats]]:
 
 def main() -> None:
     """Train and print the table."""
-    warnings.simplefilter("ignore")
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1])
-    parser.add_argument("--sets", nargs="+", default=SETS)
-    given = parser.parse_args()
+    given = parser(__doc__, SETS).parse_args()
     for name in given.sets:
         found: dict[tuple[str, str], list[Floats]] = {}
         for seed in given.seeds:

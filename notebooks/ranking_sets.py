@@ -27,7 +27,11 @@ Delays, prices and the like become grades 0 to 4 at their quantiles .5, .75, .9 
 1.5 or less up to 5 become grades 0 to 4.
 """
 
+import argparse
 import os
+import warnings
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,6 +43,7 @@ from boostrank.objectives.validation import Floats
 from scipy.stats import t
 
 import boostrank
+from boostrank import plot
 from boostrank.datasets import (
     Fold,
     RankingData,
@@ -48,6 +53,7 @@ from boostrank.datasets import (
     make_ranking,
 )
 from boostrank.lab.model import Model
+from boostrank.lab.plot.files import drawn
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import Settings
 
@@ -169,6 +175,22 @@ def half_width(less: Floats) -> Floats:
     """Return half the width of the mean's 95 % interval, by Student's t over queries."""
     n = less.shape[-1]
     return t.ppf(0.975, n - 1) * less.std(axis=-1, ddof=1) / np.sqrt(n)
+
+
+def parser(doc: str, sets: Sequence[str]) -> argparse.ArgumentParser:
+    """Return what reads the arguments of a script with this docstring; its warnings are known."""
+    warnings.simplefilter("ignore")
+    made = argparse.ArgumentParser(description=doc.partition("\n")[0])
+    made.add_argument("--seeds", type=int, nargs="+", default=[1])
+    made.add_argument("--sets", nargs="+", default=list(sets))
+    return made
+
+
+def page_figure(name: str, width: float, height: float) -> AbstractContextManager[Any]:
+    """Yield a figure to draw into; it becomes ``docs/_static/NAME.svg``, for any background."""
+    looks = {**plot.ANY_BACKGROUND, "svg.hashsalt": name}
+    kept = {"transparent": True, "metadata": {"Date": None}}
+    return drawn(f"docs/_static/{name}.svg", looks, width, height, **kept)
 
 
 def _folds(name: str, seed: int) -> list[Fold]:

@@ -10,10 +10,9 @@ has little to do with relevance. Trains 300 trees of LightGBM on the first fold 
 import warnings
 from dataclasses import replace
 
-import matplotlib as mpl
 import numpy as np
 from boostrank.objectives.validation import Floats
-from ranking_sets import folds, ndcg, trained
+from ranking_sets import folds, ndcg, page_figure, trained
 
 import boostrank
 from boostrank import QueryRMSE, Several, plot
@@ -71,15 +70,11 @@ def main() -> None:
         )
         show(f"{way}, {share:g}", "", found)
         points[way].append(found[1])
-    with mpl.rc_context({**plot.ANY_BACKGROUND, "svg.hashsalt": "several"}):
+    with page_figure("several_labels", 6.0, 4.0) as figure:
         names = "NDCG@10 of relevance", "NDCG@10 of price"
-        axes = plot.pareto(points, metrics=names)
+        axes = plot.pareto(points, metrics=names, ax=figure.subplots())
         axes.plot(*alone[1], "D", color=plot.GREY, label="relevance alone")
         axes.legend(frameon=False)
-        axes.figure.set_size_inches(6.0, 4.0)
-        axes.figure.savefig(
-            "docs/_static/several_labels.svg", transparent=True, metadata={"Date": None}
-        )
 
 
 if __name__ == "__main__":

@@ -5,9 +5,8 @@
 reads ``out/bench/bench.csv`` and writes ``docs/_static/speed.svg``.
 """
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import pandas as pd
+from ranking_sets import page_figure
 
 from boostrank import plot
 from boostrank.lab.bench import Timing
@@ -20,15 +19,13 @@ SHOWN = (
 )
 
 
-@mpl.rc_context({**plot.ANY_BACKGROUND, "svg.hashsalt": "speed"})
 def main() -> None:
     """Draw times per document of a few objectives and of the hosts' own."""
     table = pd.read_csv("out/bench/bench.csv").fillna({"host": ""})
     timings = [Timing(**row) for row in table.to_dict("records") if row["label"] in SHOWN]
-    figure, axes = plt.subplots(figsize=(8.0, 3.6), layout="constrained")
-    plot.time_per_document(timings, ax=axes)
-    figure.legend(loc="outside right", frameon=False, fontsize=8)
-    figure.savefig("docs/_static/speed.svg", transparent=True, metadata={"Date": None})
+    with page_figure("speed", 8.0, 3.6) as figure:
+        plot.time_per_document(timings, ax=figure.subplots())
+        figure.legend(loc="outside right", frameon=False, fontsize=8)
 
 
 if __name__ == "__main__":

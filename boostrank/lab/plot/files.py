@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def drawn(
-    file: IO[bytes], looks: Mapping[str, Any], width: float, height: float, **kept: Any
+    file: "IO[bytes] | str", looks: Mapping[str, Any], width: float, height: float, **kept: Any
 ) -> "Iterator[Figure]":
     """Yield a figure to draw into with Matplotlib's settings `looks`, then write it into a file."""
     matplotlib = load_matplotlib()
