@@ -9,7 +9,6 @@ Matplotlib is imported when something is drawn, and pyplot only when a figure is
 """
 
 from boostrank.lab.plot.axes import ANY_BACKGROUND, COLOURS, GREY
-from boostrank.lab.plot.benchmarks import time_per_document
 from boostrank.lab.plot.comparisons import (
     differences,
     leaderboard,
@@ -17,13 +16,13 @@ from boostrank.lab.plot.comparisons import (
     metric_by_cutoff,
     query_differences,
 )
+from boostrank.lab.plot.models import pareto, reliability
 from boostrank.lab.plot.objectives import (
     gradient_by_difference,
     gradient_by_rank,
     surrogate_against_measure,
+    time_per_document,
 )
-from boostrank.lab.plot.probabilities import reliability
-from boostrank.lab.plot.tradeoffs import pareto
 
 __all__ = [
     "ANY_BACKGROUND",

@@ -68,7 +68,7 @@ def make_plan(
         if not 1 <= number <= len(folds.positions):
             raise ValueError(f"folds must lie in 1..{len(folds.positions)}, got {number}")
     numbers = sorted(set(map(int, numbers)))
-    notes = missing_hosts(hosts)
+    notes = missing_hosts() if hosts is None else []
     counted = counted_queries(folds.data, settings, also=settings.other_metrics)
     _check_counted(folds, numbers, counted, settings)
     doubts = [queries_left_out(counted, settings), note_on_time(folds.data, folds.positions)]
@@ -87,10 +87,8 @@ def make_plan(
     return Plan(baseline_first(kept, baseline), folds, numbers, settings, notes, doubts)
 
 
-def missing_hosts(hosts: Sequence[str] | None) -> list[str]:
-    """Say which hosts are left out because they are not installed, if none was named."""
-    if hosts is not None:
-        return []
+def missing_hosts() -> list[str]:
+    """Say which hosts are left out because they are not installed."""
     found = installed(HOSTS)
     return [
         f"{host} is not installed and left out: pip install {package_of(host)}."

@@ -79,7 +79,7 @@ def bench(
     if distinct and (train or huge):
         raise ValueError("--distinct cannot be used with --train or --huge: leave it out")
     timed = [] if huge or distinct else installed(HOSTS)
-    for note in missing_hosts(None) if timed else ():
+    for note in missing_hosts() if timed else ():
         say(note)
     kind: type = timings.Timing
     measured: Iterator[Any]

@@ -10,8 +10,8 @@ from typing import IO, TYPE_CHECKING, Any
 from boostrank.lab.bench import Timing
 from boostrank.lab.files import write_file
 from boostrank.lab.plot.axes import ANY_BACKGROUND, load_matplotlib
-from boostrank.lab.plot.benchmarks import time_per_document
 from boostrank.lab.plot.comparisons import curve_limits, draw_host_curves, leaderboard, row_styles
+from boostrank.lab.plot.objectives import time_per_document
 from boostrank.lab.results import Row
 
 if TYPE_CHECKING:
