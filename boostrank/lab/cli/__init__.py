@@ -4,20 +4,18 @@ Each command parses its options, calls the engine and prints. Errors are one lin
 ``boostrank --debug`` shows where they come from. Standard output has only results; with ``--json``,
 only JSON.
 
-app             the group of commands, and the handling of errors
-compare         one file for each command; `predict` is in `train`
-tune            searches parameters
-train           writes a model file
-evaluate        measures scores
-export          writes a model for a search engine
-objectives      lists the objectives
-bench           times them
-compile         compiles them
-compare_output  what `boostrank compare` prints
-scores          files of scores of all kinds, for `boostrank evaluate`
-options         options that several commands share
-parsing         what users write in options: objectives, parameters, lists
-output          tables, notes, JSON and progress
+app         the group of commands, and the handling of errors
+compare     one file for each command; `predict` is in `train`
+tune        searches parameters
+train       writes a model file
+evaluate    measures scores, from files of all kinds
+export      writes a model for a search engine
+objectives  lists the objectives
+bench       times them
+compile     compiles them
+options     options that several commands share
+parsing     what users write in options: objectives, parameters, lists
+output      tables, notes, JSON and progress
 """
 
 import io
