@@ -33,7 +33,7 @@ from ranking_sets import (
 
 import boostrank
 from boostrank import plot
-from boostrank.lab.cli.parsing import with_preset
+from boostrank.lab.cli.options import with_preset
 
 OUT = Path("out/dial")
 ROWS: dict[str, tuple[str, Any]] = {

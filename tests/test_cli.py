@@ -25,7 +25,7 @@ from boostrank.datasets import RankingData, letor_folds, load_letor, make_rankin
 from boostrank.lab import cli, reading, runner
 from boostrank.lab.cli import objectives as objectives_command
 from boostrank.lab.cli.app import app
-from boostrank.lab.cli.parsing import read_params, with_preset
+from boostrank.lab.cli.options import read_params, with_preset
 from boostrank.lab.learners import Learner
 from boostrank.lab.models import HOSTS, load_model
 from boostrank.lab.naming import parse_objectives

@@ -13,8 +13,7 @@ export      writes a model for a search engine
 objectives  lists the objectives
 bench       times them
 compile     compiles them
-options     options that several commands share
-parsing     what users write in options: objectives, parameters, lists
+options     options that several commands share, and what users write in them
 output      tables, notes, JSON and progress
 """
 

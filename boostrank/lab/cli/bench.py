@@ -9,9 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from boostrank.lab import bench as timings
-from boostrank.lab.cli.options import Seed, Threads
+from boostrank.lab.cli.options import Seed, Threads, parse_counts
 from boostrank.lab.cli.output import make_console, print_note, print_table, progress_bar, say
-from boostrank.lab.cli.parsing import parse_counts
 from boostrank.lab.environment import installed, machine
 from boostrank.lab.files import append, as_csv, write_file
 from boostrank.lab.models import HOSTS

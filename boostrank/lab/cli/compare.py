@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from boostrank.datasets.tables import Columns
-from boostrank.lab.cli import options, output, parsing
+from boostrank.lab.cli import options, output
 from boostrank.lab.latex import latex_table
 from boostrank.lab.naming import parse_objectives
 from boostrank.lab.plan import make_plan
@@ -73,7 +73,7 @@ def compare(
         str | None,
         options.of_learners(
             help="regularized: tree parameters of boostrank.presets for every row.",
-            autocompletion=options.completion(lambda: parsing.PRESETS),
+            autocompletion=options.completion(lambda: options.PRESETS),
         ),
     ] = None,
     folds: Annotated[
@@ -149,8 +149,8 @@ def compare(
     if json_ and latex:
         raise ValueError("pass either --json or --latex, not both")
     check_packages()
-    first, *others = parsing.parse_words(metric or Settings.metric)
-    own_hosts = None if hosts is None else parsing.parse_words(hosts)
+    first, *others = options.parse_words(metric or Settings.metric)
+    own_hosts = None if hosts is None else options.parse_words(hosts)
     settings = Settings(
         rounds=rounds,
         learning_rate=learning_rate,
@@ -159,21 +159,21 @@ def compare(
         threads=threads,
         seed=seed,
         convention=convention,
-        gain=parsing.parse_gain(gain),
+        gain=options.parse_gain(gain),
         fixed_rounds=fixed_rounds,
         metric=first,
         other_metrics=others,
         test=test,
-        params=parsing.with_preset(preset, parsing.read_params(params, own_hosts or ()), leaves),
+        params=options.with_preset(preset, options.read_params(params, own_hosts or ()), leaves),
     )
     named = parse_objectives(objective or [], rounds)
-    parsing.check_gap(forward, gap)
+    options.check_gap(forward, gap)
     split, numbers = read_folds(
         data or None,
-        parsing.columns(label, qid, drop, categorical),
+        options.columns(label, qid, drop, categorical),
         seed=seed,
         shuffle=not keep_order,
-        folds=None if folds is None else parsing.parse_counts("folds", folds),
+        folds=None if folds is None else options.parse_counts("folds", folds),
         by=folds_by,
         forward=forward,
         gap=gap,

@@ -13,9 +13,8 @@ from boostrank.datasets.files import check_no_pipe
 from boostrank.datasets.letor import load_letor
 from boostrank.datasets.runs import number_of_text, read_lines, rows_of_text, run_of_table
 from boostrank.datasets.tables import Columns, are_tables, is_table, judgements, read_tables
-from boostrank.lab.cli.options import Data, DocId, Gain, Json, Label, Qid, completion, of_data
+from boostrank.lab.cli import options
 from boostrank.lab.cli.output import json_number, print_json, say
-from boostrank.lab.cli.parsing import parse_gain, parse_words
 from boostrank.lab.plan import counted_queries, queries_left_out
 from boostrank.lab.settings import ORDER_METRICS, Settings
 from boostrank.metrics import CONVENTIONS, evaluate_run
@@ -45,37 +44,37 @@ def evaluate(
             "of TREC, or CSV or parquet with query, document and score."
         ),
     ],
-    data: Data,
+    data: options.Data,
     metrics: Annotated[
         str | None,
-        of_data(
+        options.of_data(
             help="Metrics, comma-separated: dcg@k, ndcg@k, map, map@k, precision@k, recall@k, mrr, "
             "err@k, for any k; rbp@0.8, for any persistence; spearman, kendall, pearson, auc; "
             "logloss, brier, ece. By default ndcg@10,map, or spearman,kendall,pearson for labels "
             "that are no grades."
         ),
     ] = None,
-    label: Label = Columns.label,
-    qid: Qid = Columns.qid,
-    doc_id: DocId = "doc_id",
-    score: Annotated[str, of_data(help="CSV and parquet: the column of scores.")] = "score",
+    label: options.Label = Columns.label,
+    qid: options.Qid = Columns.qid,
+    doc_id: options.DocId = "doc_id",
+    score: Annotated[str, options.of_data(help="CSV and parquet: the column of scores.")] = "score",
     convention: Annotated[
         str | None,
-        of_data(
+        options.of_data(
             help=f"Whose rules the metrics follow: {', '.join(CONVENTIONS)}. By default "
             f"{Settings.convention}, and trec for scores by documents' ids.",
-            autocompletion=completion(lambda: CONVENTIONS),
+            autocompletion=options.completion(lambda: CONVENTIONS),
         ),
     ] = None,
-    gain: Gain = None,
+    gain: options.Gain = None,
     top: Annotated[
         float | None,
-        of_data(
+        options.of_data(
             help="The top grade of the scale, for err, logloss, brier and ece. By default the "
             "largest label of the data."
         ),
     ] = None,
-    json_: Json = False,
+    json_: options.Json = False,
 ) -> None:
     """Measure scores. If the convention keeps the order of ties, it is the files' order.
 
@@ -83,9 +82,9 @@ def evaluate(
     trec_eval: documents without a judgement count as not relevant, and judged ones without a score
     as not found.
     """
-    names = ["ndcg@10", "map"] if metrics is None else parse_words(metrics)
+    names = ["ndcg@10", "map"] if metrics is None else options.parse_words(metrics)
     settings = Settings(
-        convention=convention or Settings.convention, gain=parse_gain(gain), top=top
+        convention=convention or Settings.convention, gain=options.parse_gain(gain), top=top
     )
     evaluate_scores([0.0], [0.0], [1], names, **settings.rules)  # checks the names, before reading
     columns = Columns(label, qid, doc_id=doc_id)

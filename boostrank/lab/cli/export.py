@@ -8,9 +8,8 @@ import typer
 from boostrank.datasets.files import reading
 from boostrank.export import WRITERS
 from boostrank.export import export as export_model
-from boostrank.lab.cli.options import completion
+from boostrank.lab.cli.options import completion, read_json
 from boostrank.lab.cli.output import say
-from boostrank.lab.cli.parsing import read_json
 from boostrank.lab.files import check_writable, write_file
 
 EXAMPLES = """

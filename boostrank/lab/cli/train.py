@@ -14,7 +14,6 @@ from boostrank.hosts.rankers import stretched
 from boostrank.hosts.stopping import in_proportion
 from boostrank.lab.cli import options
 from boostrank.lab.cli.output import progress_bar, say
-from boostrank.lab.cli.parsing import columns, parse_gain, read_params
 from boostrank.lab.environment import installed
 from boostrank.lab.files import check_writable, write_file
 from boostrank.lab.learners import BUILTINS, Learner
@@ -143,8 +142,8 @@ def train(
         threads=threads,
         seed=seed,
         metric=metric or Settings.metric,
-        gain=parse_gain(gain),
-        params=read_params(params, [check_choice("host", host, HOSTS)]),
+        gain=options.parse_gain(gain),
+        params=options.read_params(params, [check_choice("host", host, HOSTS)]),
     )
     made: Objective | str = (
         builtin.objective if builtin else parse_objective(objective, param or [], rounds)
@@ -156,7 +155,7 @@ def train(
         raise FileNotFoundError(f"the folder of --model does not exist: {model.parent}")
     inputs = [one for one in (*data, valid, params) if one is not None]
     check_writable(model, *inputs)
-    named = columns(label, qid, drop, categorical)
+    named = options.columns(label, qid, drop, categorical)
     read, held = read_with_valid(data, valid, named)
     if not keep_order:
         read = read.shuffle_within_queries(seed)
@@ -242,7 +241,7 @@ def predict(
     """
     check_writable(out, model, *data)
     trained = load_model(model)
-    named = columns(label, qid, drop, "", None if run is None else doc_id)
+    named = options.columns(label, qid, drop, "", None if run is None else doc_id)
     X, ids = load_features(data, named, trained)
     if trained.n_features != X.shape[1]:
         raise ValueError(

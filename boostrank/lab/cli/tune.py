@@ -8,7 +8,7 @@ import typer
 from boostrank.datasets import group_folds
 from boostrank.datasets.tables import Columns
 from boostrank.lab import search
-from boostrank.lab.cli import options, output, parsing
+from boostrank.lab.cli import options, output
 from boostrank.lab.environment import installed
 from boostrank.lab.learners import BUILTINS, Learner
 from boostrank.lab.models import HOSTS
@@ -80,15 +80,15 @@ def tune(
     Prints each learner's defaults and best trial, and the best as Python to paste. All trials go
     into a CSV file. An interrupted search continues where it stopped.
     """
-    parsing.check_gap(forward, gap)
+    options.check_gap(forward, gap)
     if forward and repeats is not None:
         raise ValueError("--repeats needs folds at random, and --forward has its own: give one")
     repeats = REPEATS if repeats is None else repeats
     # One host is enough to tune on: the first that is installed.
-    own_hosts = installed(HOSTS)[:1] if hosts is None else parsing.parse_words(hosts)
+    own_hosts = installed(HOSTS)[:1] if hosts is None else options.parse_words(hosts)
     chosen = _choose_learners(objective or ["blend"], own_hosts, rounds)
-    given = parsing.read_params(params, list(dict.fromkeys(learner.host for learner in chosen)))
-    source, read = read_whole(data or [], parsing.columns(label, qid, drop, categorical), seed)
+    given = options.read_params(params, list(dict.fromkeys(learner.host for learner in chosen)))
+    source, read = read_whole(data or [], options.columns(label, qid, drop, categorical), seed)
     if not keep_order:
         read = read.shuffle_within_queries(seed)
     own_folds = group_folds(read.group, folds, forward=True, gap=gap) if forward else None
@@ -113,7 +113,7 @@ def tune(
                         n_jobs=n_jobs,
                         seed=seed,
                         convention=convention,
-                        gain=parsing.parse_gain(gain),
+                        gain=options.parse_gain(gain),
                         metric=metric,
                         params=given.get(learner.host),
                         done=lambda _: progress.advance(task),
@@ -150,7 +150,7 @@ def tune(
 
 def _choose_learners(objective: list[str], hosts: list[str], rounds: int) -> list[Learner]:
     """Return the learners, the hosts' own first; the others are compared with the first."""
-    words = parsing.parse_words(",".join(objective))
+    words = options.parse_words(",".join(objective))
     named = parse_objectives([word for word in words if word not in BUILTINS], rounds)
     hosts = list(dict.fromkeys(check_choice("host", host, HOSTS) for host in hosts))
     theirs = [BUILTINS[word] for word in dict.fromkeys(words) if word in BUILTINS]
