@@ -53,7 +53,7 @@ from boostrank.datasets import (
     make_ranking,
 )
 from boostrank.lab.model import Model
-from boostrank.lab.plot.files import drawn
+from boostrank.lab.plot.axes import drawn
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import Settings
 

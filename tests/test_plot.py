@@ -15,7 +15,7 @@ from boostrank import plot
 from boostrank.lab import bench
 from boostrank.lab.bench import Timing
 from boostrank.lab.learners import Learner
-from boostrank.lab.plot import files
+from boostrank.lab.report import draw_rounds, draw_test
 from boostrank.lab.results import FoldResult, Row
 from boostrank.lab.settings import METRICS, Settings
 
@@ -338,7 +338,7 @@ def test_every_line_of_a_benchmark_has_its_own_style(ax):
     assert [line.get_color() != plot.GREY for line in ax.lines] == ours
 
 
-@pytest.mark.parametrize("draw", [files.draw_rounds, files.draw_test])
+@pytest.mark.parametrize("draw", [draw_rounds, draw_test])
 @pytest.mark.parametrize("suffix", ["png", "svg"])
 def test_files_have_no_background(draw, suffix, tmp_path):
     draw(ROWS, tmp_path / f"figure.{suffix}")

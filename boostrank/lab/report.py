@@ -6,6 +6,7 @@ The page inverts them for readers who prefer a dark one.
 
 import base64
 import io
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
@@ -17,16 +18,16 @@ import numpy as np
 
 from boostrank.lab.files import write_file
 from boostrank.lab.folds import Folds
-from boostrank.lab.plot.axes import GREY, load_matplotlib
+from boostrank.lab.plot.axes import GREY, drawn, figure_file, load_matplotlib
 from boostrank.lab.plot.comparisons import (
     curve_limits,
     differences,
     draw_host_curves,
+    leaderboard,
     metric_by_cutoff,
     query_differences,
     row_styles,
 )
-from boostrank.lab.plot.files import draw_rounds, draw_test, drawn
 from boostrank.lab.results import Row, best_first, holm_p_values
 from boostrank.lab.runner import Run
 from boostrank.lab.settings import CUTOFFS, sign_of
@@ -67,6 +68,30 @@ def write_files(folder: Path, run: Run, command: str) -> list[Path]:
     store = run.store
     kept = [] if store is None else [store.summary, store.queries, store.path]
     return [*kept, rounds, test, report]
+
+
+def draw_rounds(rows: Sequence[Row], path: Path) -> None:
+    """Draw the validation metric by round, mean over folds, one panel for each host."""
+    hosts = list(dict.fromkeys(row.learner.host for row in rows))
+    legend_lines = math.ceil(max(map([row.learner.host for row in rows].count, hosts)) / 2)
+    with figure_file(path, 1.0 + 5.0 * len(hosts), 4.2 + 0.25 * legend_lines) as figure:
+        panels = figure.subplots(1, len(hosts), sharey=True, squeeze=False)[0]
+        for axes, host in zip(panels, hosts, strict=True):
+            mine = sorted(
+                (row for row in rows if row.learner.host == host),
+                key=lambda row: row.learner.builtin,
+            )
+            draw_host_curves(mine, axes, row_styles(rows))
+            axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2, frameon=False)
+        panels[0].set_ylim(curve_limits(rows))
+        panels[0].set_ylabel(f"validation {rows[0].metric.upper()}, mean of the folds")
+
+
+def draw_test(rows: Sequence[Row], path: Path) -> None:
+    """Draw the test metric of all learners; see `leaderboard`."""
+    with figure_file(path, 8.0, 1.9 + 0.3 * len(rows)) as figure:
+        leaderboard(rows, ax=figure.subplots())
+        figure.legend(loc="outside upper center", ncols=4, frameon=False, fontsize="small")
 
 
 def write_report(path: Path, run: Run, command: str) -> None:

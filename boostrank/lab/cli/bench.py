@@ -16,7 +16,7 @@ from boostrank.lab.files import append, as_csv, write_file
 from boostrank.lab.models import HOSTS
 from boostrank.lab.plan import missing_hosts
 from boostrank.lab.plot.axes import load_matplotlib
-from boostrank.lab.plot.files import draw_lengths
+from boostrank.lab.plot.objectives import draw_lengths
 from boostrank.lab.settings import Settings
 from boostrank.lab.words import counted, versions_in_words
 from boostrank.objectives.validation import check_count

@@ -1,20 +1,25 @@
-"""What all figures share: colours and line styles, Axes with a legend, checks of arguments.
+"""What all figures share: colours and line styles, Axes with a legend, checks of arguments, files.
 
 Matplotlib is imported when something is drawn, pyplot only when a figure is made for the caller.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import io
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from itertools import cycle, product
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from boostrank.lab.files import write_file
 from boostrank.messages import load
 from boostrank.objectives.validation import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 #: Four of Okabe and Ito's colours, and two more that colour-blind readers can distinguish from the
 #: four as well as the four from each other. All have a contrast of at least 3 to 1 with white
@@ -109,3 +114,25 @@ def check_sequence(name: str, values: Any, kind: type) -> None:
             raise TypeError(
                 f"{name} must hold {kind.__name__} only, got {type(value).__name__} among them"
             )
+
+
+@contextmanager
+def drawn(
+    file: "IO[bytes] | str", looks: Mapping[str, Any], width: float, height: float, **kept: Any
+) -> "Iterator[Figure]":
+    """Yield a figure to draw into with Matplotlib's settings `looks`, then write it into a file."""
+    matplotlib = load_matplotlib()
+    with matplotlib.rc_context(looks):
+        # Without pyplot a figure draws itself with Agg, whatever backend the process has.
+        figure = matplotlib.figure.Figure((width, height), layout="constrained")
+        yield figure
+        figure.savefig(file, **kept)
+
+
+@contextmanager
+def figure_file(path: Path, width: float, height: float) -> "Iterator[Figure]":
+    """Yield a figure to draw into, and write it in the format that the file's suffix names."""
+    content = io.BytesIO()
+    with drawn(content, ANY_BACKGROUND, width, height, format=path.suffix[1:], dpi=150) as figure:
+        yield figure
+    write_file(path, content.getvalue())
