@@ -259,22 +259,15 @@ def compare(
         check_packages()
     if data is None:  # for which the command makes its own
         raise TypeError("data is missing: pass RankingData, a data frame or file paths")
-    split, numbers = read_folds(
+    split = read_folds(
         data,
         Columns(label, qid, drop, categorical),
         seed=chosen.seed,
         shuffle=check_flag("shuffle", shuffle),
         folds=folds,
     )
-    plan = make_plan(
-        named,
-        split,
-        numbers,
-        chosen,
-        hosts=hosts,
-        baseline=baseline,
-        metric_is_chosen=metric is not None,
-    )
+    chosen = chosen.for_labels(split.data.y, chosen=metric is not None)
+    plan = make_plan(named, split, chosen, hosts=hosts, baseline=baseline)
     for doubt in plan.doubts:
         warn(doubt)
     folder = None if out is None else Path(out)

@@ -653,9 +653,10 @@ def test_settings_out_of_range(change, message):
         Settings(**change)
 
 
-def _plan(parts, *, numbers=range(1, 6), settings=SETTINGS, hosts=("lightgbm",)):
-    fixed = {"hosts": hosts, "baseline": None, "metric_is_chosen": True}
-    return make_plan({}, rotation(parts), numbers, settings, **fixed)
+def _plan(parts, *, numbers=None, settings=SETTINGS, hosts=("lightgbm",)):
+    folds = replace(rotation(parts), numbers=numbers)
+    settings = settings.for_labels(folds.data.y, chosen=True)
+    return make_plan({}, folds, settings, hosts=hosts, baseline=None)
 
 
 @pytest.mark.parametrize(

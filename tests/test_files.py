@@ -403,7 +403,7 @@ def test_named_levels_of_an_index_are_columns(tmp_path, make):
     path = tmp_path / "a.parquet"
     indexed.to_parquet(path)
     np.testing.assert_array_equal(_read(path, qid="date", drop=["ticker"]).X, plain.X)
-    made, _ = read_folds([path], Columns(qid="date"), seed=0, shuffle=False, by="year")
+    made = read_folds([path], Columns(qid="date"), seed=0, shuffle=False, by="year")
     assert len(made.positions) == 5
 
 

@@ -1,5 +1,7 @@
 """Labels of every kind through everything that takes labels: what fits, and what is left out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -68,10 +70,9 @@ def test_a_built_in_is_refused_exactly_where_its_host_refuses_or_cuts_off_the_la
 @pytest.mark.filterwarnings("ignore:labels above 30 count as gains:UserWarning")
 def test_compare_trains_all_that_these_labels_fit(kind):
     data = _data(kind)
-    plan = make_plan(
-        None, rotation(data.split(5, seed=0)), [1], QUICK,
-        hosts=None, baseline=None, metric_is_chosen=False,
-    )  # fmt: skip
+    folds = replace(rotation(data.split(5, seed=0)), numbers=[1])
+    settings = QUICK.for_labels(data.y, chosen=False)
+    plan = make_plan(None, folds, settings, hosts=None, baseline=None)
     trained = {learner.objective.name for learner in plan.queue if not learner.builtin}
     for name in boostrank.objective_names():
         objective = boostrank.objective(name, **({"total_rounds": 2} if "reg-" in name else {}))

@@ -5,7 +5,7 @@ The path of one comparison, for the command and the function alike::
     cli.compare, or boostrank.compare
       naming                 objectives from names
       reading.read_folds     data, and folds of whole queries
-      plan.make_plan         learners and metrics that the labels allow, what is left out and why
+      plan.make_plan         learners that the labels allow, what is left out and why
       runner.running         the folder, with the results of an earlier run
         Run.train            each learner on each fold: a Row, or a Failure
           runner.run_fold    trains, chooses the best round, tests
@@ -20,7 +20,7 @@ reading         reads what is compared, tuned or trained on
 folds           folds of whole queries, from whatever users pass
 learners        objectives on hosts, ours and the hosts' own
 naming          their names in commands and tables
-plan            which learners and metrics the labels allow
+plan            which learners the labels allow, and which queries count
 model           a booster of any host, with the same methods
 lightgbm_model  LightGBM's
 xgboost_model   XGBoost's

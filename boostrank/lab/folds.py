@@ -34,6 +34,8 @@ class Folds:
     positions: Sequence[tuple[Integers, ...]]
     #: Where the data is from, and how the folds were made, in words.
     about: str = ""
+    #: The folds to run, from 1; None: all.
+    numbers: Sequence[int] | None = None
 
     def fold(self, number: int) -> Fold:
         """Return a fold by its number, from 1. Keeping all would hold the data several times."""

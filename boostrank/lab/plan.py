@@ -1,4 +1,4 @@
-"""Decides what a comparison trains and measures: learners and metrics that the labels allow."""
+"""Decides what a comparison trains and tests: learners that labels allow, queries that count."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,6 @@ class Plan:
     folds: Folds
     #: The folds to run, from 1.
     numbers: list[int]
-    #: With metrics that the labels allow.
     settings: Settings
     #: What was left out, and why: sentences.
     notes: list[str]
@@ -42,18 +41,15 @@ class Plan:
 def make_plan(
     named: Mapping[str, Objective] | None,
     folds: Folds,
-    numbers: Sequence[int],
     settings: Settings,
     *,
     hosts: Sequence[str] | None,
     baseline: str | None,
-    metric_is_chosen: bool,
 ) -> Plan:
-    """Choose learners and metrics for the labels.
+    """Choose learners for the labels.
 
-    All that the user has `named` must fit; None stands for all objectives that fit. `settings` may
-    have metrics that the labels do not allow, unless the user has named the metric. For `hosts` and
-    `baseline` see `learners` and `baseline_first`.
+    All that the user has `named` must fit; None stands for all objectives that fit. `settings` are
+    those for the labels. For `hosts` and `baseline` see `learners` and `baseline_first`.
 
     A named objective, metric or baseline that these labels do not fit, folds without queries that
     the metric counts, and unknown names are a ValueError.
@@ -63,11 +59,11 @@ def make_plan(
             raise TypeError(f"params must map hosts to mappings of parameters, got {host}: {own!r}")
         check_choice("host in params", host, TRAINERS)
     labels = folds.data.y
-    settings = settings.for_labels(labels, chosen=metric_is_chosen)
+    every = range(1, len(folds.positions) + 1)
+    numbers = sorted(set(map(int, every if folds.numbers is None else folds.numbers)))
     for number in numbers:
-        if not 1 <= number <= len(folds.positions):
-            raise ValueError(f"folds must lie in 1..{len(folds.positions)}, got {number}")
-    numbers = sorted(set(map(int, numbers)))
+        if number not in every:
+            raise ValueError(f"folds must lie in 1..{len(every)}, got {number}")
     notes = missing_hosts() if hosts is None else []
     counted = counted_queries(folds.data, settings, also=settings.other_metrics)
     _check_counted(folds, numbers, counted, settings)

@@ -117,8 +117,8 @@ def read_folds(
     by: str | None = None,
     forward: bool = False,
     gap: int = 0,
-) -> tuple[Folds, Sequence[int]]:
-    """Return the data with its folds, and the numbers of the folds to run.
+) -> Folds:
+    """Return the data with its folds.
 
     `data` and `folds` are as in `boostrank.compare`; None is embedded data. The values of the
     column `by` of tables are the parts, in ascending order. With `forward`, only queries that come
@@ -158,8 +158,7 @@ def read_folds(
         if forward:
             warn_of_order(made.data)
             source += f", forward in time, gap {gap}"
-    numbers = range(1, len(made.positions) + 1) if own or folds is None else folds
-    return replace(made, about=f"{source}; documents {order}"), numbers
+    return replace(made, about=f"{source}; documents {order}", numbers=None if own else folds)
 
 
 def _check_splits(source: str, data: RankingData) -> None:

@@ -168,7 +168,7 @@ def compare(
     )
     named = parse_objectives(objective or [], rounds)
     options.check_gap(forward, gap)
-    split, numbers = read_folds(
+    split = read_folds(
         data or None,
         options.columns(label, qid, drop, categorical),
         seed=seed,
@@ -178,19 +178,12 @@ def compare(
         forward=forward,
         gap=gap,
     )
-    plan = make_plan(
-        named,
-        split,
-        numbers,
-        settings,
-        hosts=own_hosts,
-        baseline=baseline,
-        metric_is_chosen=metric is not None,
-    )
+    settings = settings.for_labels(split.data.y, chosen=metric is not None)
+    plan = make_plan(named, split, settings, hosts=own_hosts, baseline=baseline)
     for note in plan.notes:
         output.say(note)
     trained_on = ",".join(dict.fromkeys(learner.host for learner in plan.queue))
-    spelled: dict[str, object] = {"metric": metric or plan.settings.metric}
+    spelled: dict[str, object] = {"metric": metric or settings.metric}
     if preset is None:
         spelled["leaves"] = settings.leaves
     command = _command_line(context, hosts=trained_on, **spelled)
