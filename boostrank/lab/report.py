@@ -7,9 +7,8 @@ The page inverts them for readers who prefer a dark one.
 import base64
 import io
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from functools import partial
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,10 +42,6 @@ _WIDTH = 4.8
 # With more learners, points with intervals are too close to be distinguished.
 _MOST_AT_CUTOFFS = 5
 _LONG_LABEL = 22
-
-
-_Picture = tuple[str, str]  # its source, and what it shows in words
-_Draw = Callable[..., AbstractContextManager["Axes"]]
 
 
 def _load_jinja() -> Any:
@@ -201,51 +196,43 @@ def _splits(folds: Folds, numbers: Sequence[int]) -> list[tuple[int, list[tuple[
     ]
 
 
-@contextmanager
-def _picture(
-    into: list[_Picture],
-    shows: str,
-    height: float,
-    *,
-    labels: int = 0,
-    width: float = _WIDTH,
-    columns: int = 1,
-) -> "Iterator[Axes]":
-    """Yield new Axes to draw into, with a legend of so many labels in columns below."""
-    file = io.BytesIO()
-    height += 0.2 * -(-labels // columns)
-    # Labels are the user's words, not formulas.
-    looks = {"font.size": 10, "axes.titlesize": 10, "legend.fontsize": 9, "text.parse_math": False}
-    kept = {"format": "svg", "transparent": True, "dpi": 200, "metadata": {"Date": None}}
-    with drawn(file, looks, width, height, **kept) as figure:
-        yield figure.subplots()
-        if labels:
-            figure.legend(loc="outside lower center", ncols=columns, frameon=False)
-    content = base64.b64encode(file.getvalue()).decode("ascii")
-    into.append((f"data:image/svg+xml;base64,{content}", shows))
+class _Pictures(list[tuple[str, str]]):
+    """The source of each picture, and what it shows in words; wide enough for the longest label."""
+
+    def __init__(self, longest: int = 0) -> None:
+        self.width = _WIDTH + 0.08 * max(0, longest - _LONG_LABEL)
+        self.columns = 1 if longest > _LONG_LABEL else 2
+
+    @contextmanager
+    def one(self, shows: str, height: float, labels: int = 0) -> "Iterator[Axes]":
+        """Yield Axes of one more picture to draw into, with a legend of so many labels below."""
+        file = io.BytesIO()
+        height += 0.2 * -(-labels // self.columns)
+        looks = {"font.size": 10, "axes.titlesize": 10, "legend.fontsize": 9}
+        looks |= {"text.parse_math": False}  # labels are the user's words, not formulas
+        kept = {"format": "svg", "transparent": True, "dpi": 200, "metadata": {"Date": None}}
+        with drawn(file, looks, self.width, height, **kept) as figure:
+            yield figure.subplots()
+            if labels:
+                figure.legend(loc="outside lower center", ncols=self.columns, frameon=False)
+        content = base64.b64encode(file.getvalue()).decode("ascii")
+        self.append((f"data:image/svg+xml;base64,{content}", shows))
 
 
-def _figures(ranked: Sequence[Row], baseline: Row) -> list[_Picture]:
-    longest = max(len(row.learner.label) for row in ranked)
-    pictures: list[_Picture] = []
-    picture = partial(
-        _picture,
-        pictures,
-        width=_WIDTH + 0.08 * max(0, longest - _LONG_LABEL),
-        columns=1 if longest > _LONG_LABEL else 2,
-    )
+def _figures(ranked: Sequence[Row], baseline: Row) -> _Pictures:
+    pictures = _Pictures(max(len(row.learner.label) for row in ranked))
     if len(ranked) > 1:
-        _draw_differences(ranked, baseline, picture)
-    _draw_curves(ranked, picture)
+        _draw_differences(ranked, baseline, pictures)
+    _draw_curves(ranked, pictures)
     # Labels that are no grades have no NDCG, and a single query has no interval.
     if f"ndcg@{CUTOFFS[0]}" in baseline.folds[0].figures and baseline.n_tested > 1:
-        _draw_cutoffs(ranked, baseline, picture)
+        _draw_cutoffs(ranked, baseline, pictures)
     return pictures
 
 
-def _draw_differences(ranked: Sequence[Row], baseline: Row, picture: _Draw) -> None:
+def _draw_differences(ranked: Sequence[Row], baseline: Row, pictures: _Pictures) -> None:
     n = len(ranked) - 1
-    with picture(
+    with pictures.one(
         f"{baseline.metric.upper()} minus that of {baseline.learner}, query by query: mean of the "
         "paired differences with its 95 % interval. Zero is the baseline. Filled markers: "
         f"significant in the paired test (p < {SIGNIFICANT:g}).",
@@ -256,11 +243,11 @@ def _draw_differences(ranked: Sequence[Row], baseline: Row, picture: _Draw) -> N
         axes.set_xlabel(f"difference in {baseline.metric.upper()}")
 
 
-def _draw_curves(ranked: Sequence[Row], picture: _Draw) -> None:
+def _draw_curves(ranked: Sequence[Row], pictures: _Pictures) -> None:
     metric = ranked[0].metric.upper()
     for host in dict.fromkeys(row.learner.host for row in ranked):
         rows = [row for row in ranked if row.learner.host == host]
-        with picture(
+        with pictures.one(
             f"Learning curves on {host}: {metric} on the validation parts after each round, "
             "mean over the folds. The host's own objectives are grey.",
             3.0,
@@ -271,14 +258,14 @@ def _draw_curves(ranked: Sequence[Row], picture: _Draw) -> None:
             axes.set_ylabel(f"validation {metric}")
 
 
-def _draw_cutoffs(ranked: Sequence[Row], baseline: Row, picture: _Draw) -> None:
+def _draw_cutoffs(ranked: Sequence[Row], baseline: Row, pictures: _Pictures) -> None:
     """Draw NDCG by cut-off and its paired difference."""
     best = [row for row in ranked if row is not baseline][:_MOST_AT_CUTOFFS]
     at_cutoffs = {
         str(row.learner): {f"ndcg@{k}": row.pooled(f"ndcg@{k}") for k in CUTOFFS}
         for row in (*best, baseline)
     }
-    with picture(
+    with pictures.one(
         "NDCG by rank cut-off, mean over all test queries with its 95 % interval: the baseline "
         "and the best of the others.",
         3.0,
@@ -289,7 +276,7 @@ def _draw_cutoffs(ranked: Sequence[Row], baseline: Row, picture: _Draw) -> None:
             artist.set(color=GREY)
     if not best:
         return
-    with picture(
+    with pictures.one(
         f"The same minus that of {baseline.learner}, query by query: 95 % intervals of the "
         "paired differences.",
         3.0,
@@ -299,13 +286,12 @@ def _draw_cutoffs(ranked: Sequence[Row], baseline: Row, picture: _Draw) -> None:
         axes.set_ylabel("difference in NDCG@k")
 
 
-def _query_by_query(row: Row) -> _Picture:
+def _query_by_query(row: Row) -> tuple[str, str]:
     assert row.baseline is not None
     # Bars point up where the row is better.
     first, second = (row, row.baseline) if row.sign > 0 else (row.baseline, row)
-    pictures: list[_Picture] = []
-    with _picture(
-        pictures,
+    pictures = _Pictures()
+    with pictures.one(
         f"{row.metric.upper()} of each test query, {first.learner} minus {second.learner}, sorted.",
         2.6,
     ) as axes:
