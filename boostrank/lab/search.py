@@ -24,7 +24,7 @@ from boostrank.lab.naming import OF_FOLDS
 from boostrank.lab.plan import counted_queries, queries_left_out
 from boostrank.lab.records import digest, sources
 from boostrank.lab.rivals import TRAINERS
-from boostrank.lab.search_space import FIXED, Space, learner_space
+from boostrank.lab.search_space import FIXED, OneOf, Space, Span, learner_space
 from boostrank.lab.settings import CHOSEN_BY, Settings, sign_of
 from boostrank.lab.stats import half_width
 from boostrank.messages import load, warn
@@ -478,7 +478,7 @@ def _run_trial(optuna: Any, study: "optuna.Study", job: _Job) -> None:
     if {each.state.name for each in study.get_trials(deepcopy=False)} <= {"FAIL"}:
         study.enqueue_trial({name: entry.default for name, entry in job.space.items()})
     asked = study.ask()
-    params = {name: entry.suggest(asked, name) for name, entry in job.space.items()}
+    params = {name: _proposed(asked, name, entry) for name, entry in job.space.items()}
     done: list[Floats] = []
     sign = sign_of(job.settings.metric)  # a study maximizes
     for repeat, folds in enumerate(job.repeats):
@@ -494,6 +494,14 @@ def _run_trial(optuna: Any, study: "optuna.Study", job: _Job) -> None:
         study.tell(asked, state=optuna.trial.TrialState.PRUNED)
     else:
         study.tell(asked, sign * float(np.nanmean(figures[:, column])))
+
+
+def _proposed(trial: "optuna.Trial", name: str, entry: Span | OneOf) -> Any:
+    if isinstance(entry, OneOf):
+        return trial.suggest_categorical(name, entry.values)
+    if isinstance(entry.default, int):
+        return trial.suggest_int(name, int(entry.low), int(entry.high), log=entry.log)
+    return trial.suggest_float(name, entry.low, entry.high, log=entry.log)
 
 
 def _finished(study: "optuna.Study") -> list[Any]:

@@ -1,8 +1,7 @@
 """The parameters to tune and their ranges: of objectives, trees and the hosts' own objectives."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 from boostrank.lab.learners import Learner
 from boostrank.lab.settings import Settings
@@ -10,12 +9,8 @@ from boostrank.objectives import Objective, Schedule
 from boostrank.objectives.base import listed
 from boostrank.objectives.blend import SETTINGS
 
-if TYPE_CHECKING:
-    import optuna
 
-
-@dataclass(frozen=True)
-class Span:
+class Span(NamedTuple):
     """A parameter's default and range, searched on a log scale if `log`."""
 
     default: Any
@@ -23,23 +18,12 @@ class Span:
     high: float
     log: bool = True
 
-    def suggest(self, trial: "optuna.Trial", name: str) -> Any:
-        """Return the value that a trial proposes."""
-        if isinstance(self.default, int):
-            return trial.suggest_int(name, int(self.low), int(self.high), log=self.log)
-        return trial.suggest_float(name, self.low, self.high, log=self.log)
 
-
-@dataclass(frozen=True)
-class OneOf:
+class OneOf(NamedTuple):
     """A parameter's values, and its default."""
 
     default: Any
     values: tuple[Any, ...]
-
-    def suggest(self, trial: "optuna.Trial", name: str) -> Any:
-        """Return the value that a trial proposes."""
-        return trial.suggest_categorical(name, self.values)
 
 
 Space = Mapping[str, Span | OneOf]

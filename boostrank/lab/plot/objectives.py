@@ -19,7 +19,7 @@ from boostrank.lab.plot.axes import (
     start_axes,
 )
 from boostrank.objectives import Objective
-from boostrank.objectives.validation import check_count, check_flag
+from boostrank.objectives.validation import Floats, check_count, check_flag
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,11 +78,8 @@ def gradient_by_difference(
     differences = np.linspace(-6.0, 6.0, 241)
     scores = np.column_stack([differences, np.zeros_like(differences)]).ravel()
     labels = np.tile(grades, len(differences))
-    group = np.full(len(differences), 2)
-    axes = _pulls(
-        objectives, (differences, scores, labels, group), slice(0, None, 2),
-        round=round, hessian=hessian, scaled=scaled, marker="", ax=ax,
-    )  # fmt: skip
+    how: dict[str, Any] = {"round": round, "hessian": hessian, "scaled": scaled, "ax": ax}
+    axes = _pulls(objectives, differences, scores, labels, marker="", **how)
     axes.set_xlabel("score of the better document minus the other's")
     axes.set_ylabel("pull on the better document" + ", scaled" * scaled)
     return finish_axes(axes, ax)
@@ -129,11 +126,8 @@ def gradient_by_rank(
     ranks = np.arange(1, check_count("n_docs", n_docs) + 1)
     scores = np.tile(0.5 * ranks[::-1], n_docs)
     labels = np.eye(n_docs).ravel()  # in query r the document at rank r is the relevant one
-    group = np.full(n_docs, n_docs)
-    axes = _pulls(
-        objectives, (ranks, scores, labels, group), labels > 0,
-        round=round, hessian=hessian, scaled=scaled, marker="o", ax=ax,
-    )  # fmt: skip
+    how: dict[str, Any] = {"round": round, "hessian": hessian, "scaled": scaled, "ax": ax}
+    axes = _pulls(objectives, ranks, scores, labels, marker="o", **how)
     axes.set_xlabel("rank of the relevant document")
     axes.locator_params(axis="x", integer=True)
     axes.set_ylabel("pull on it" + ", scaled" * scaled)
@@ -142,8 +136,9 @@ def gradient_by_rank(
 
 def _pulls(
     objectives: Mapping[str, Objective],
-    data: tuple[Any, ...],
-    rows: Any,
+    x: Any,
+    scores: Floats,
+    labels: Floats,
     *,
     round: int | None,
     hessian: bool,
@@ -151,11 +146,11 @@ def _pulls(
     marker: str,
     ax: "Axes | None",
 ) -> "Axes":
-    """Draw minus the gradients, and the Hessians, of some rows of the data."""
+    """Draw minus the gradients, and the Hessians, of each query's best document, over `x`."""
     check_labelled("objectives", objectives, "objectives")
     check_flag("hessian", hessian)
     check_flag("scaled", scaled)
-    x, *arguments = data
+    group, best = np.full(len(x), len(labels) // len(x)), labels == labels.max()
     lines = {}
     for label, objective in objectives.items():
         if not isinstance(objective, Objective):
@@ -163,8 +158,8 @@ def _pulls(
                 f"objectives[{label!r}] must be an objective such as boostrank.SHFSDCG(), got "
                 f"{objective!r}"
             )
-        grad, hess = objective.grad_hess(*arguments, round=round)
-        lines[label] = (-grad[rows], hess[rows])
+        grad, hess = objective.grad_hess(scores, labels, group, round=round)
+        lines[label] = (-grad[best], hess[best])
     axes = start_axes(ax)
     tiny = np.finfo(np.float64).tiny
     for label, look in line_styles(lines).items():
