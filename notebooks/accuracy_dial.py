@@ -18,18 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from boostrank.objectives.validation import Floats
-from ranking_sets import (
-    BASE,
-    FRESH,
-    ROUNDS,
-    SETS,
-    SHARED,
-    folds,
-    page_figure,
-    parser,
-    tested,
-    trained,
-)
+from ranking_sets import BASE, FRESH, ROUNDS, SETS, SHARED, folds, parser, svg, tested, trained
 
 import boostrank
 from boostrank import plot
@@ -170,7 +159,7 @@ def draw(trees: Trees, seeds: list[int]) -> None:
         "all queries of ten other sets": list(FRESH),
         **{LABELS.get(name, name): [name] for name in SETS},
     }
-    with page_figure("accuracy", 7.5, 0.48 * len(lines) + 1.2) as figure:
+    with svg("accuracy", 7.5, 0.48 * len(lines) + 1.2) as figure:
         axes = figure.subplots()
         axes.axvline(0.0, color=plot.GREY, linewidth=1)
         heights = np.arange(len(lines))[::-1]

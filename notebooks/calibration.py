@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 from accuracy_dial import Trees
 from boostrank.objectives.validation import Floats
-from ranking_sets import folds, ndcg, page_figure, parser, trained
+from ranking_sets import folds, ndcg, parser, svg, trained
 
 import boostrank
 from boostrank import plot
@@ -78,7 +78,7 @@ def main() -> None:
         for row, values in lines.items():
             cells = " | ".join(f"{v:.4f}".replace("0.", ".", 1) for v in np.mean(values, 0))
             print(f"| {name} | {host} | {row} | {cells} |", flush=True)
-    with page_figure("calibration", 10.0, 3.4) as figure:
+    with svg("calibration", 10.0, 3.4) as figure:
         panels = figure.subplots(1, len(drawn), squeeze=False)[0]
         for panel, (name, curves) in zip(panels, drawn.items(), strict=True):
             plot.reliability(curves, ax=panel)

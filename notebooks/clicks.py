@@ -21,12 +21,12 @@ from typing import Any
 import lightgbm as lgb
 import numpy as np
 from boostrank.objectives.validation import Floats
-from ranking_sets import SHARED, folds, half_width, ndcg, page_figure, parser
+from ranking_sets import SHARED, folds, half_width, ndcg, parser, svg
 
 import boostrank
 from boostrank import Unbiased, plot
 from boostrank.datasets import ClickLog, Fold, RankingData, simulate_clicks
-from boostrank.lab.rivals import TRAINERS
+from boostrank.lab.models import TRAINERS
 from boostrank.lab.settings import Settings
 
 OUT = Path("out/clicks")
@@ -168,7 +168,7 @@ def table(seeds: list[int], sets: list[str]) -> None:
 def draw() -> None:
     """Draw the learnt factors of MQ2008 against the true ones."""
     fold = folds("mq2008", 1)[0]
-    with page_figure("clicks", 10.0, 3.2) as figure:
+    with svg("clicks", 10.0, 3.2) as figure:
         panels = figure.subplots(1, 3, sharey=True)
         for panel, eta in zip(panels, (0.5, 1.0, 2.0), strict=True):
             log = clicked(simulate_clicks(fold.train, eta=eta, sessions=SESSIONS["mq2008"], seed=1))

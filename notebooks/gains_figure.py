@@ -9,7 +9,7 @@ writes ``docs/_static/gains.svg``: NDCG@k of the revenue on the other 200, over 
 import warnings
 
 import numpy as np
-from ranking_sets import page_figure
+from ranking_sets import svg
 
 import boostrank
 from boostrank.datasets import RankingData
@@ -52,7 +52,7 @@ def measured(objective: boostrank.objectives.Objective, seed: int) -> list[float
 def main() -> None:
     """Train, print and draw."""
     styles = line_styles(LEARNERS, grey=("regression",))
-    with page_figure("gains", 7.0, 3.4) as figure:
+    with svg("gains", 7.0, 3.4) as figure:
         axes = start_axes(figure.subplots())
         for label, objective in LEARNERS.items():
             runs = np.array([measured(objective, seed) for seed in SEEDS])

@@ -18,8 +18,8 @@ from ranking_sets import SHARED, folds, half_width, parser, tested, trained
 
 from boostrank import LambdaRank, Preferences
 from boostrank.datasets import Fold, RankingData
+from boostrank.lab.catboost_model import CatBoostModel
 from boostrank.lab.model import Model
-from boostrank.lab.rivals import CatBoostModel
 from boostrank.lab.settings import Settings
 
 SETS = ("ohsumed", "mq2008")

@@ -53,8 +53,8 @@ from boostrank.datasets import (
     make_ranking,
 )
 from boostrank.lab.model import Model
+from boostrank.lab.models import TRAINERS
 from boostrank.lab.plot.axes import drawn
-from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import Settings
 
 DATA = Path(os.environ.get("BOOSTRANK_DATA", "../shared/data"))
@@ -186,7 +186,7 @@ def parser(doc: str, sets: Sequence[str]) -> argparse.ArgumentParser:
     return made
 
 
-def page_figure(name: str, width: float, height: float) -> AbstractContextManager[Any]:
+def svg(name: str, width: float, height: float) -> AbstractContextManager[Any]:
     """Yield a figure to draw into; it becomes ``docs/_static/NAME.svg``, for any background."""
     looks = {**plot.ANY_BACKGROUND, "svg.hashsalt": name}
     kept = {"transparent": True, "metadata": {"Date": None}}

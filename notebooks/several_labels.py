@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 from boostrank.objectives.validation import Floats
-from ranking_sets import folds, ndcg, page_figure, trained
+from ranking_sets import folds, ndcg, svg, trained
 
 import boostrank
 from boostrank import QueryRMSE, Several, plot
@@ -70,7 +70,7 @@ def main() -> None:
         )
         show(f"{way}, {share:g}", "", found)
         points[way].append(found[1])
-    with page_figure("several_labels", 6.0, 4.0) as figure:
+    with svg("several_labels", 6.0, 4.0) as figure:
         names = "NDCG@10 of relevance", "NDCG@10 of price"
         axes = plot.pareto(points, metrics=names, ax=figure.subplots())
         axes.plot(*alone[1], "D", color=plot.GREY, label="relevance alone")

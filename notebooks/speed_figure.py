@@ -6,7 +6,7 @@ reads ``out/bench/bench.csv`` and writes ``docs/_static/speed.svg``.
 """
 
 import pandas as pd
-from ranking_sets import page_figure
+from ranking_sets import svg
 
 from boostrank import plot
 from boostrank.lab.bench import Timing
@@ -23,7 +23,7 @@ def main() -> None:
     """Draw times per document of a few objectives and of the hosts' own."""
     table = pd.read_csv("out/bench/bench.csv").fillna({"host": ""})
     timings = [Timing(**row) for row in table.to_dict("records") if row["label"] in SHOWN]
-    with page_figure("speed", 8.0, 3.6) as figure:
+    with svg("speed", 8.0, 3.6) as figure:
         plot.time_per_document(timings, ax=figure.subplots())
         figure.legend(loc="outside right", frameon=False, fontsize=8)
 

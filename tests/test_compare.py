@@ -22,11 +22,10 @@ from boostrank.lab.folds import rotation
 from boostrank.lab.latex import latex_table
 from boostrank.lab.learners import Learner, learners
 from boostrank.lab.model import Stopping
-from boostrank.lab.models import HOSTS
+from boostrank.lab.models import HOSTS, TRAINERS
 from boostrank.lab.plan import make_plan
 from boostrank.lab.records import ResultStore
 from boostrank.lab.results import Failure, FoldResult, Row, holm_p_values
-from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import METRICS, Settings
 from boostrank.lab.stats import TESTS, holm, paired_p_value
 from boostrank.lab.words import share_in_words

@@ -13,8 +13,8 @@ import boostrank
 from boostrank.datasets import RankingData, make_ranking
 from boostrank.lab.folds import rotation
 from boostrank.lab.learners import Learner, refusal
+from boostrank.lab.models import TRAINERS
 from boostrank.lab.plan import make_plan
-from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import METRICS, ORDER_METRICS, Settings
 
 DATA = make_ranking(30, 8, n_features=4, seed=1)

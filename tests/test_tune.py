@@ -20,7 +20,7 @@ from boostrank.datasets import RankingData, make_ranking
 from boostrank.lab import reading, search, search_space
 from boostrank.lab.cli import tune as command_line
 from boostrank.lab.learners import BUILTINS, Learner
-from boostrank.lab.rivals import TRAINERS
+from boostrank.lab.models import TRAINERS
 from boostrank.lab.settings import Settings
 from boostrank.registry import make_objective
 

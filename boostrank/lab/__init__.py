@@ -9,7 +9,7 @@ The path of one comparison, for the command and the function alike::
       runner.running         the folder, with the results of an earlier run
         Run.train            each learner on each fold: a Row, or a Failure
           runner.run_fold    trains, chooses the best round, tests
-            Model.train      of `lightgbm_model`, `xgboost_model` or `rivals`
+            Model.train      of `lightgbm_model`, `xgboost_model` or `catboost_model`
           records            the result and the row, as soon as they are there
       report.write_files     figures and report, in the words of `words`
 
@@ -24,7 +24,7 @@ plan            which learners the labels allow, and which queries count
 model           a booster of any host, with the same methods
 lightgbm_model  LightGBM's
 xgboost_model   XGBoost's
-rivals          CatBoost's, which does not accept our objectives
+catboost_model  CatBoost's, which does not accept our objectives
 models          the hosts by name, and model files of both
 runner          trains learners over folds, saves and resumes
 results         of a learner: fold by fold, and as a row of the table

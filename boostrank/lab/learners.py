@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from boostrank.lab.environment import import_host, installed
-from boostrank.lab.models import HOSTS
-from boostrank.lab.rivals import TRAINERS
+from boostrank.lab.models import HOSTS, TRAINERS
 from boostrank.lab.settings import Settings
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats, check_choice, check_labels, check_names

@@ -6,7 +6,7 @@ from dataclasses import MISSING
 from typing import Any
 
 from boostrank.hosts.rankers import check_unbound
-from boostrank.lab.rivals import TRAINERS
+from boostrank.lab.models import TRAINERS
 from boostrank.objectives import REGISTRY, Objective
 from boostrank.objectives.base import listed
 from boostrank.registry import check_name, make_objective

@@ -11,8 +11,7 @@ from boostrank.datasets import RankingData
 from boostrank.lab.environment import installed, package_of
 from boostrank.lab.folds import Folds, note_on_time
 from boostrank.lab.learners import Learner, baseline_first, learners, refusal
-from boostrank.lab.models import HOSTS
-from boostrank.lab.rivals import TRAINERS
+from boostrank.lab.models import HOSTS, TRAINERS
 from boostrank.lab.settings import Settings
 from boostrank.metrics.definitions import METRICS, parse_name
 from boostrank.objectives import Objective

@@ -18,10 +18,10 @@ from boostrank.datasets import Fold
 from boostrank.lab.environment import machine
 from boostrank.lab.files import only_user
 from boostrank.lab.learners import Learner
+from boostrank.lab.models import TRAINERS
 from boostrank.lab.plan import Plan
 from boostrank.lab.records import ResultStore
 from boostrank.lab.results import Failure, FoldResult, Row
-from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import Settings, sign_of
 from boostrank.lab.stats import load_stats
 from boostrank.lab.words import one_line

@@ -20,10 +20,10 @@ from boostrank.lab.environment import import_host, versions
 from boostrank.lab.files import as_csv, naming, only_user, write_file
 from boostrank.lab.folds import note_on_time, query_positions
 from boostrank.lab.learners import Learner, refusal
+from boostrank.lab.models import TRAINERS
 from boostrank.lab.naming import OF_FOLDS
 from boostrank.lab.plan import counted_queries, queries_left_out
 from boostrank.lab.records import digest, sources
-from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.search_space import FIXED, OneOf, Space, Span, learner_space
 from boostrank.lab.settings import CHOSEN_BY, Settings, sign_of
 from boostrank.lab.stats import half_width

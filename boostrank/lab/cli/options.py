@@ -11,7 +11,7 @@ import typer
 from boostrank import presets
 from boostrank.datasets.files import reading
 from boostrank.datasets.tables import Columns
-from boostrank.lab.rivals import TRAINERS
+from boostrank.lab.models import TRAINERS
 from boostrank.lab.settings import Settings
 from boostrank.metrics import CONVENTIONS
 from boostrank.objectives.validation import check_choice

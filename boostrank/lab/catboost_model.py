@@ -1,4 +1,4 @@
-"""Hosts that accept none of our objectives, to compare with: CatBoost."""
+"""Boosters of CatBoost, to compare with: it accepts none of our objectives."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,6 @@ import numpy as np
 
 from boostrank.lab.environment import import_host
 from boostrank.lab.model import Job, Model
-from boostrank.lab.models import HOSTS
 from boostrank.lab.settings import Settings
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats
@@ -87,7 +86,3 @@ def _features(X: Floats, categorical: Sequence[int]) -> Any:
     for column in categorical:
         mixed[:, column] = np.nan_to_num(X[:, column], nan=-1.0).astype(np.int64)
     return mixed
-
-
-#: Every host that a comparison can train; `HOSTS` are those that take our objectives.
-TRAINERS: dict[str, type[Model]] = {**HOSTS, CatBoostModel.host: CatBoostModel}
