@@ -40,7 +40,7 @@ import numpy as np
 import pandas as pd
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats
-from scipy.stats import t
+from scipy.stats import sem, t
 
 import boostrank
 from boostrank import plot
@@ -173,8 +173,7 @@ def ndcg(scores: Floats, part: RankingData) -> Floats:
 
 def half_width(less: Floats) -> Floats:
     """Return half the width of the mean's 95 % interval, by Student's t over queries."""
-    n = less.shape[-1]
-    return t.ppf(0.975, n - 1) * less.std(axis=-1, ddof=1) / np.sqrt(n)
+    return t.ppf(0.975, less.shape[-1] - 1) * sem(less, axis=-1)
 
 
 def parser(doc: str, sets: Sequence[str]) -> argparse.ArgumentParser:

@@ -15,8 +15,8 @@ from boostrank.lab.environment import installed, machine
 from boostrank.lab.files import append, as_csv, write_file
 from boostrank.lab.models import HOSTS
 from boostrank.lab.plan import missing_hosts
-from boostrank.lab.plot.axes import load_matplotlib
-from boostrank.lab.plot.objectives import draw_lengths
+from boostrank.lab.plot.axes import figure_file, load_matplotlib
+from boostrank.lab.plot.objectives import time_per_document
 from boostrank.lab.settings import Settings
 from boostrank.lab.words import counted, versions_in_words
 from boostrank.objectives.validation import check_count
@@ -118,7 +118,9 @@ def bench(
     # No column of a benchmark may be left out: names are wrapped instead.
     print_table(console, headings, lines, least=len(headings), written=path)
     if kind is timings.Timing:
-        draw_lengths(rows, out / "bench.png")
+        with figure_file(out / "bench.png", 10.0, 5.5) as figure:
+            time_per_document(rows, ax=figure.subplots())
+            figure.legend(loc="outside right center", frameon=False, fontsize="small")
     print_note(
         console,
         f"{explained}. {counted(threads, 'thread', 'threads')}. "

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from boostrank.lab.plot.axes import (
     GREY,
     check_labelled,
     check_sequence,
-    figure_file,
     finish_axes,
     line_styles,
     start_axes,
@@ -311,10 +309,3 @@ def time_per_document(timings: Sequence[Timing], *, ax: "Axes | None" = None) ->
     axes.set_xlabel("documents per query")
     axes.set_ylabel("gradient, nanoseconds per document")
     return finish_axes(axes, ax)
-
-
-def draw_lengths(timings: Sequence[Timing], path: Path) -> None:
-    """Draw time per document against the length of lists; see `time_per_document`."""
-    with figure_file(path, 10.0, 5.5) as figure:
-        time_per_document(timings, ax=figure.subplots())
-        figure.legend(loc="outside right center", frameon=False, fontsize="small")
