@@ -13,9 +13,9 @@ from boostrank.choice import choose_for_ranker
 from boostrank.hosts import monitoring, plain, rankers
 from boostrank.hosts.features import (
     LIGHTGBM,
-    Trained,
     check_codes,
     check_renaming,
+    lightgbm_trained,
     like_training,
     nothing_to_split,
     read_features,
@@ -30,7 +30,7 @@ from boostrank.hosts.ignored import (
     cutoffs_are_reported,
 )
 from boostrank.hosts.metric import Metric
-from boostrank.hosts.model_files import booster_of, is_dart, lightgbm_categories, made_up
+from boostrank.hosts.model_files import booster_of, is_dart, made_up
 from boostrank.hosts.stopping import EARLY_STOPPING, first_stop, waiting_lightgbm, warn_of_cut
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import check_count
@@ -77,14 +77,6 @@ def _listed(columns: Any) -> Any:
             f"categorical_feature must be a list or 'auto', got {columns!r}: pass [{columns!r}]"
         )
     return [each.item() if isinstance(each, np.generic) else each for each in columns]
-
-
-def _trained(booster: lightgbm.Booster, model: Any = None) -> Trained:
-    """Describe the features of a booster, and of the ranker that may know more of it."""
-    categories = getattr(model, "_categories", None)  # also those that are ordered
-    if categories is None:
-        categories = lightgbm_categories(booster)
-    return Trained(tuple(booster.feature_name()), booster.num_feature(), categories=categories)
 
 
 class LGBMRanker(lightgbm.LGBMRanker):
@@ -230,7 +222,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
             sort=sort,
             position=position,
             pairs=pairs,
-            continued=None if start is None else _trained(start, init_model),
+            continued=None if start is None else lightgbm_trained(start, init_model),
             params=params | kwargs,
         )
         if "categorical_feature" in kwargs:
@@ -372,7 +364,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         """
         X = read_features(X, LIGHTGBM)
         if self.__sklearn_is_fitted__():  # LightGBM says that it is not
-            X = like_training(X, _trained(self.booster_, self), LIGHTGBM)
+            X = like_training(X, lightgbm_trained(self.booster_, self), LIGHTGBM)
         return super().predict(X, *args, **kwargs)
 
     @staticmethod

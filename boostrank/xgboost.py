@@ -16,7 +16,6 @@ from boostrank.hosts import gradient_for_host, monitoring, plain, rankers
 from boostrank.hosts.features import (
     XGBOOST,
     HostRules,
-    Trained,
     check_codes,
     like_training,
     omits,
@@ -24,6 +23,7 @@ from boostrank.hosts.features import (
     trained_on,
     xgboost_constraints,
     xgboost_matrix,
+    xgboost_trained,
 )
 from boostrank.hosts.ignored import XGBOOSTS_OTHER_NAMES, by_usual_names
 from boostrank.hosts.model_files import (
@@ -43,18 +43,6 @@ from boostrank.hosts.model_files import (
 from boostrank.hosts.stopping import waiting_xgboost, warn_of_cut
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats, check_count
-
-
-def _trained(booster: xgboost.Booster, model: Any = None) -> Trained:
-    """Describe the features of a booster, and of the ranker that may know more of it."""
-    names = booster.feature_names
-    categories = getattr(model, "_categories", None)  # a booster takes long to tell
-    return Trained(
-        None if names is None else tuple(names),
-        booster.num_features(),
-        of_sparse(booster),
-        xgboost_categories(booster) if categories is None else categories,
-    )
 
 
 class _DocumentWeights(xgboost.objective.Objective):
@@ -231,7 +219,7 @@ class XGBRanker(xgboost.XGBRanker):
             sort=sort,
             position=position,
             pairs=pairs,
-            continued=None if start is None else _trained(start, xgb_model),
+            continued=None if start is None else xgboost_trained(start, xgb_model),
             params=self.get_params(),
         )
         kinds = () if self.feature_types is None else self.feature_types
@@ -388,7 +376,7 @@ class XGBRanker(xgboost.XGBRanker):
         X = read_features(X, self._rules)
         if not self.__sklearn_is_fitted__():  # XGBoost says that it is not
             return X
-        return like_training(X, _trained(self.get_booster(), self), self._rules)
+        return like_training(X, xgboost_trained(self.get_booster(), self), self._rules)
 
     @staticmethod
     def _without_stopping(params: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,13 @@ import numpy.typing as npt
 from boostrank.datasets.ids import is_missing
 from boostrank.datasets.ranking_data import check_feature, check_label
 from boostrank.hosts.ignored import CATEGORICAL
-from boostrank.hosts.model_files import made_up, since
+from boostrank.hosts.model_files import (
+    lightgbm_categories,
+    made_up,
+    of_sparse,
+    since,
+    xgboost_categories,
+)
 from boostrank.messages import TABLES, few, load, warn
 
 # What a category may be. Truth values are integers to Python.
@@ -78,6 +84,23 @@ def trained_on(X: Any, rules: HostRules) -> Trained:
     """Describe features, which are as `read_features` returns them."""
     categories = {name: values for name, (_, values) in _categories(X, rules).items()}
     return Trained(_names(X, rules), X.shape[1], omits(X), categories)
+
+
+def lightgbm_trained(booster: Any, model: Any = None) -> Trained:
+    """Describe the features of a booster, and of the ranker that may know more of it."""
+    categories = getattr(model, "_categories", None)  # also those that are ordered
+    if categories is None:
+        categories = lightgbm_categories(booster)
+    return Trained(tuple(booster.feature_name()), booster.num_feature(), categories=categories)
+
+
+def xgboost_trained(booster: Any, model: Any = None) -> Trained:
+    """Describe the features of a booster, and of the ranker that may know more of it."""
+    names = None if booster.feature_names is None else tuple(booster.feature_names)
+    categories = getattr(model, "_categories", None)  # a booster takes long to tell
+    if categories is None:
+        categories = xgboost_categories(booster)
+    return Trained(names, booster.num_features(), of_sparse(booster), categories)
 
 
 def read_features(X: Any, rules: HostRules, qid: Any = None, y: Any = None) -> Any:

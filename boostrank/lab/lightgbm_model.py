@@ -2,20 +2,16 @@
 
 import time
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from boostrank.hosts.features import nothing_to_split
+from boostrank.hosts.features import Trained, lightgbm_trained, nothing_to_split
 from boostrank.hosts.ignored import LIGHTGBMS_OTHER_NAMES, check_known
 from boostrank.hosts.metric import metric
-from boostrank.hosts.model_files import (
-    check_stopping,
-    lightgbm_booster,
-    lightgbm_categories,
-    made_up,
-)
+from boostrank.hosts.model_files import check_stopping, lightgbm_booster, made_up
 from boostrank.hosts.stopping import waiting_lightgbm, warn_of_cut
 from boostrank.lab.environment import import_host
 from boostrank.lab.files import write_file
@@ -134,25 +130,16 @@ class LightGBMModel(FileModel):
     def save(self, path: Path) -> None:
         write_file(path, self.booster.model_to_string().encode())  # LightGBM ignores a full disk
 
-    @property
-    def n_features(self) -> int:
-        return int(self.booster.num_feature())
-
-    @property
-    def feature_names(self) -> list[str]:
-        names: list[str] = self.booster.feature_name()
-        return [] if made_up(names) else names
-
-    @property
-    def categories(self) -> dict[str, list[Any]]:
-        found = lightgbm_categories(self.booster)
-        if found is None:
+    @cached_property
+    def trained(self) -> Trained:
+        found = lightgbm_trained(self.booster)
+        if found.categories is None:
             raise ValueError(
                 f"the model has {len(self.booster.pandas_categorical)} columns of categories and "
                 "does not name them, as LightGBM does not where they are ordered, or where "
                 "categorical_feature has others: predict in Python, with what was trained"
             )
-        return found
+        return found._replace(names=None) if made_up(found.names or ()) else found
 
     @property
     def first_is_constant(self) -> bool:

@@ -1,7 +1,7 @@
 """A booster as the workbench sees it: the same settings and the same methods on all hosts."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -12,6 +12,7 @@ import numpy as np
 from boostrank.choice import Choice, choose_signal, is_auto
 from boostrank.datasets import RankingData
 from boostrank.hosts.data import check_kept
+from boostrank.hosts.features import Trained
 from boostrank.hosts.host_gain import with_gain_of
 from boostrank.hosts.ignored import LIGHTGBMS_OTHER_NAMES, by_usual_names
 from boostrank.hosts.stopping import EARLY_STOPPING
@@ -207,23 +208,8 @@ class FileModel(Model):
 
     @property
     @abstractmethod
-    def n_features(self) -> int:
-        """How many features the model was trained on."""
-
-    @property
-    @abstractmethod
-    def feature_names(self) -> list[str]:
-        """The names of the features; empty if the data had none."""
-
-    @property
-    def categories(self) -> Mapping[str, Sequence[Any]]:
-        """The categories in training, by feature; a code is an index into its list."""
-        return {}
-
-    @property
-    def absent_is_missing(self) -> bool:
-        """Whether the model was trained on a sparse matrix of which zeros were missing."""
-        return False
+    def trained(self) -> Trained:
+        """The features in training; `sparse` is True only where absent ones were missing."""
 
     @property
     def first_is_constant(self) -> bool:

@@ -37,13 +37,13 @@ def load_features(data: list[Path], named: Columns, model: FileModel) -> tuple[F
 
     If `named` has a column of documents' ids, also read the ids of queries and documents.
     """
-    names = model.feature_names
+    trained = model.trained
+    names, known = list(trained.names or ()), trained.categories or {}
     if are_tables(data, named):
-        known = model.categories
         text = [name for name, words in known.items() if all(isinstance(w, str) for w in words)]
         tables = read_tables(data, named, text)
         X = [features_of_table(table, named, names, known) for table in tables]
-        if model.absent_is_missing and any((one == 0.0).any() for one in X):
+        if trained.sparse and any((one == 0.0).any() for one in X):
             raise ValueError(
                 f"{data[0]}: a table has zeros, but the model was trained on a sparse matrix, and "
                 "took for missing what that left out: leave these values empty"
@@ -52,10 +52,10 @@ def load_features(data: list[Path], named: Columns, model: FileModel) -> tuple[F
         if named.doc_id is not None:
             ids = ids_of(tables, named.qid), ids_of(tables, named.doc_id)
         return np.concatenate(X), ids
-    if model.categories:
+    if known:
         raise ValueError(
             f"{data[0]}: the model was trained on categories, such as those of "
-            f"{next(iter(model.categories))!r}, which svmlight files cannot hold: pass CSV or "
+            f"{next(iter(known))!r}, which svmlight files cannot hold: pass CSV or "
             "parquet, with a column for each feature"
         )
     ids = None
@@ -63,15 +63,15 @@ def load_features(data: list[Path], named: Columns, model: FileModel) -> tuple[F
         read = Qrels.of_data(load_letor(data))
         ids = read.qid, read.doc_id
     # As `load_letor` names features that are numbered from 0.
-    from_0 = names == [str(number) for number in range(model.n_features)]
+    from_0 = names == [str(number) for number in range(trained.width)]
     if names and not from_0:
         warn(
             "the features of the model have names, those of svmlight files only numbers: they are "
             "taken in their order"
         )
-    absent = np.nan if model.absent_is_missing else 0.0
+    absent = np.nan if trained.sparse else 0.0
     first = 0 if from_0 else 1
-    scored = load_letor_features(data, model.n_features, first=first, absent=absent)
+    scored = load_letor_features(data, trained.width, first=first, absent=absent)
     if not names and not scored[:, -1].any() and model.first_is_constant:
         raise ValueError(
             f"{data[0]}: the model's first feature was constant in training, and its last is not "

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,10 +12,12 @@ import numpy as np
 from boostrank.datasets import RankingData
 from boostrank.hosts.features import (
     XGBOOST,
+    Trained,
     explaining_float32,
     in_utf8,
     xgboost_constraints,
     xgboost_matrix,
+    xgboost_trained,
 )
 from boostrank.hosts.ignored import XGBOOSTS_OTHER_NAMES
 from boostrank.hosts.metric import metric
@@ -23,10 +26,8 @@ from boostrank.hosts.model_files import (
     check_stopping,
     kind_of,
     missing_of,
-    of_sparse,
     outputs_of_xgboost,
     xgboost_booster,
-    xgboost_categories,
     xgboost_names,
 )
 from boostrank.hosts.stopping import waiting_xgboost, warn_of_cut
@@ -145,22 +146,12 @@ class XGBoostModel(FileModel):
     def save(self, path: Path) -> None:
         write_file(path, self.booster.save_raw("json" if path.suffix == ".json" else "ubj"))
 
-    @property
-    def n_features(self) -> int:
-        return int(self.booster.num_features())
-
-    @property
-    def feature_names(self) -> list[str]:
-        return list(self.booster.feature_names or ())
-
-    @property
-    def categories(self) -> dict[str, Any]:
-        return xgboost_categories(self.booster)
-
-    @property
-    def absent_is_missing(self) -> bool:
-        zeros_count = kind_of(self.booster) != "gblinear" and missing_of(None, self.booster) != 0.0
-        return zeros_count and bool(of_sparse(self.booster))
+    @cached_property
+    def trained(self) -> Trained:
+        found = xgboost_trained(self.booster)
+        # There, zeros and what a sparse matrix leaves out are the same.
+        alike = kind_of(self.booster) == "gblinear" or missing_of(None, self.booster) == 0.0
+        return found._replace(sparse=False) if alike else found
 
     @property
     def n_trees(self) -> int:
