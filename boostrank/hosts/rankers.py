@@ -38,6 +38,7 @@ from boostrank.objectives import Objective, Preferences, Schedule, Several
 from boostrank.objectives.composite import Composite
 from boostrank.objectives.pairs import Pairs
 from boostrank.objectives.positions import Positions
+from boostrank.objectives.several import Labels
 from boostrank.objectives.validation import (
     GRADES,
     LABEL_DOMAINS,
@@ -373,23 +374,16 @@ def _sorted(objective: Objective, qid: Any) -> Objective:
     """Return the objective with what it holds per row reordered like the rows: by query."""
     order = np.argsort(qid, kind="stable")
 
-    def changes(own: Objective) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for field in fields(own):
-            value = getattr(own, field.name)
-            if isinstance(value, Pairs):
-                value.check(qid)
-                found[field.name] = value.in_order(order)
-            elif isinstance(value, Positions) and len(value.values) == len(qid):
-                found[field.name] = value.values[order]
-        if isinstance(own, Several):
-            found["labels"] = {
-                name: each.values[order] if len(each.values) == len(qid) else each
-                for name, each in own.labels
-            }
-        return found
+    def in_order(own: Objective, name: str, value: Any) -> Any:
+        if isinstance(value, Pairs):
+            value.check(qid)
+            return value.in_order(order)
+        if isinstance(own, Several) and value is own.labels:
+            return {key: in_order(own, key, each) for key, each in value}
+        per_row = isinstance(value, Positions | Labels) and len(value.values) == len(qid)
+        return value.values[order] if per_row else value
 
-    return _changed(objective, changes)
+    return _changed(objective, in_order)
 
 
 def check_unbound(objective: Any, who: str, cure: str) -> None:
@@ -409,10 +403,10 @@ def _held_of_rows(objective: Any) -> str:
     """Return what an objective, or one inside, has for rows of the data; "" if it has nothing."""
     if not isinstance(objective, Objective):
         return ""
-    values = [getattr(objective, field.name) for field in fields(objective)]
-    if any(isinstance(value, Pairs) for value in values):
+    kinds = {type(getattr(objective, field.name)) for field in fields(objective)}
+    if Pairs in kinds:
         return "pairs"
-    if any(isinstance(value, Positions) for value in values):
+    if Positions in kinds:
         return "positions"
     if isinstance(objective, Several):
         return "labels"
@@ -423,25 +417,24 @@ def _held_of_rows(objective: Any) -> str:
 def stretched(objective: Objective, total: int) -> Objective:
     """Return the objective with all its schedules ending with round `total`."""
 
-    def changes(own: Objective) -> dict[str, Any]:
-        values = {field.name: getattr(own, field.name) for field in fields(own)}
-        return {
-            name: total if name == "total_rounds" else replace(value, total_rounds=total)
-            for name, value in values.items()
-            if name == "total_rounds" or isinstance(value, Schedule)
-        }
+    def stretch(own: Objective, name: str, value: Any) -> Any:
+        if isinstance(value, Schedule):
+            return replace(value, total_rounds=total)
+        return total if name == "total_rounds" else value
 
-    return _changed(objective, changes)
+    return _changed(objective, stretch)
 
 
-def _changed(objective: Objective, changes_of: Callable[[Objective], dict[str, Any]]) -> Objective:
+def _changed(objective: Objective, change: Callable[[Objective, str, Any], Any]) -> Objective:
     """Return the objective with changed parameters, its own and those of all inside it."""
-    changes = changes_of(objective)
+    values = {field.name: getattr(objective, field.name) for field in fields(objective)}
+    changed = {name: change(objective, name, value) for name, value in values.items()}
+    changes = {name: value for name, value in changed.items() if value is not values[name]}
     if changes:
         objective = objective.replace(**changes)
     if not isinstance(objective, Composite):
         return objective
-    children = {name: _changed(child, changes_of) for name, child in objective.children().items()}
+    children = {name: _changed(child, change) for name, child in objective.children().items()}
     return objective if children == objective.children() else objective.with_children(children)
 
 

@@ -165,25 +165,23 @@ def lightgbms_parameters() -> frozenset[str]:
     return frozenset(aliases).union(*aliases.values())
 
 
-def _of_lightgbms_training() -> dict[str, Any]:
-    """Return the local variables of the caller that is ``lightgbm.train`` or ``lightgbm.cv``."""
-    engine = sys.modules.get("lightgbm.engine")
+def _locals_of(module: str, *functions: str) -> dict[str, Any]:
+    """Return the local variables of the caller that is one of these functions, or none."""
     for frame in _callers():
-        if engine and frame.f_code in (engine.train.__code__, engine.cv.__code__):
+        if frame.f_code.co_name in functions and frame.f_globals.get("__name__") == module:
             return frame.f_locals
     return {}
 
 
 def lightgbms_init_model() -> Any:
     """Return the Booster that a LightGBM training continues, or None."""
-    model = _of_lightgbms_training().get("init_model")
-    known = model is not None and isinstance(model, sys.modules["lightgbm"].Booster)
-    return model if known else None
+    model = _locals_of("lightgbm.engine", "train", "cv").get("init_model")
+    return model if isinstance(model, sys.modules["lightgbm"].Booster) else None
 
 
 def lightgbm_measures_training() -> bool:
     """Tell whether ``lightgbm.train`` calls a metric (a function) for the training set."""
-    known = _of_lightgbms_training()
+    known = _locals_of("lightgbm.engine", "train", "cv")
     return bool(known.get("is_valid_contain_train")) and known.get("feval") is not None
 
 
@@ -195,10 +193,7 @@ def xgboost_calls_directly(objective: Objective) -> bool:
 
 def xgboost_cross_validates() -> bool:
     """Tell whether ``xgboost.cv`` is among the callers."""
-    return any(
-        frame.f_code.co_name == "cv" and frame.f_globals.get("__name__") == "xgboost.training"
-        for frame in _callers()
-    )
+    return bool(_locals_of("xgboost.training", "cv"))
 
 
 def register_with_xgboost() -> None:
