@@ -75,6 +75,11 @@ def _by_name(what: str, values: Any) -> dict[str, Any]:
         ) from None
 
 
+def _numbers(what: str, given: Mapping[str, Any], check: Callable[[str, Any], float]) -> Numbers:
+    """Return a checked number for each label."""
+    return tuple((name, check(f"{what}[{name!r}]", value)) for name, value in given.items())
+
+
 def _metrics() -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Return what parses a metric's name and what measures it."""
     # Imported here, as in `Objective.__call__`: no other mathematics needs metrics.
@@ -149,16 +154,11 @@ class Several(Sum):
             check_part(f"objectives[{name!r}]", part, type(self).__name__)
         names = tuple(parts)
         given = self._named("labels", self.labels, names[1:])
-        kept = {
-            name: Labels(each, name, parts[name].contract.labels) for name, each in given.items()
-        }
-        weights = self.weights
-        if weights is not None:
-            weights = tuple(
-                (name, check_positive(f"weights[{name!r}]", weight))
-                for name, weight in self._named("weights", weights, names).items()
-            )
-        asked = None
+        domains = {name: part.contract.labels for name, part in parts.items()}
+        labels = tuple((name, Labels(each, name, domains[name])) for name, each in given.items())
+        if self.weights is not None:
+            weights = self._named("weights", self.weights, names)
+            self._set(weights=_numbers("weights", weights, check_positive))
         if self.at_least is not None:
             asked = _by_name("at_least", self.at_least)
             if set(asked) - set(names) or len(asked) != len(names) - 1:
@@ -168,6 +168,8 @@ class Several(Sum):
                 )
             if self.weights is not None or self.chebyshev:
                 raise ValueError("at_least goes with neither weights nor chebyshev")
+            asked = {name: asked[name] for name in names if name in asked}
+            self._set(at_least=_numbers("at_least", asked, check_share))
         metric = self.metric
         if isinstance(metric, str):
             metric = dict.fromkeys(names, metric)
@@ -177,19 +179,7 @@ class Several(Sum):
                 raise ValueError(
                     f"metric must be one that grows as the ranking gets better, got {each!r}"
                 )
-        self._set(
-            objectives=tuple(parts.items()),
-            labels=tuple(kept.items()),
-            weights=weights,
-            at_least=None
-            if asked is None
-            else tuple(
-                (name, check_share(f"at_least[{name!r}]", asked[name]))
-                for name in names
-                if name in asked
-            ),
-            metric=tuple(metric.items()),
-        )
+        self._set(objectives=tuple(parts.items()), labels=labels, metric=tuple(metric.items()))
         super().__post_init__()
 
     @staticmethod
