@@ -5,6 +5,7 @@ place of the labels.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,11 +36,7 @@ def discount_field(*words: str, default: str = "log2") -> Any:
     default : str
     """
     known = words or RANK_DISCOUNTS
-    return checked(
-        lambda name, value: check_discount(name, value, known),
-        default,
-        compiled=compiled_discount,
-    )
+    return checked(partial(check_discount, words=known), default, compiled=compiled_discount)
 
 
 def check_gain(name: str, value: Any) -> Gain:

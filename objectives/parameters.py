@@ -33,51 +33,6 @@ def checked(
     return field(default=default, metadata=metadata)
 
 
-def positive(default: float) -> Any:
-    """Return a field for a positive number."""
-    return checked(check_positive, default)
-
-
-def schedulable(default: float) -> Any:
-    """Return a field for a positive number or a schedule of such numbers."""
-    return checked(check_positive_or_schedule, default)
-
-
-def flag(default: bool) -> Any:
-    """Return a field for True or False."""
-    return checked(check_flag, default)
-
-
-def count(default: int) -> Any:
-    """Return a field for a whole number of at least 1."""
-    return checked(check_count, default)
-
-
-def cutoff() -> Any:
-    """Return a field for a rank cut-off: None, the default, for the whole list."""
-    return checked(check_cutoff, None)
-
-
-def choice(default: str, words: tuple[str, ...]) -> Any:
-    """Return a field for one of several words; kernels get its index among them."""
-    return checked(partial(_chosen, words), default, compiled=words.index)
-
-
-def noise(default: str | None) -> Any:
-    """Return a field for the kind of noise that is added to a booster's scores, or None."""
-    return checked(_noise, default)
-
-
-def fraction(default: float) -> Any:
-    """Return a field for a share of the queries."""
-    return checked(_fraction, default)
-
-
-def random_seed(default: int) -> Any:
-    """Return a field for a seed."""
-    return checked(lambda name, value: check_seed(value), default)
-
-
 def _noise(name: str, value: Any) -> str | None:
     return None if value is None else check_choice(name, value, ("gumbel", "gaussian"))
 
@@ -89,8 +44,28 @@ def _fraction(name: str, value: Any) -> float:
     return number
 
 
-def _chosen(words: tuple[str, ...], name: str, value: Any) -> str:
-    return check_choice(name, value, words)
+# Each returns a field for what stands above it, and takes its default.
+#: A positive number.
+positive = partial(checked, check_positive)
+#: A positive number or a schedule of such numbers.
+schedulable = partial(checked, check_positive_or_schedule)
+#: True or False.
+flag = partial(checked, check_flag)
+#: A whole number of at least 1.
+count = partial(checked, check_count)
+#: A rank cut-off: None, always the default, for the whole list.
+cutoff = partial(checked, check_cutoff, None)
+#: The kind of noise that is added to a booster's scores, or None.
+noise = partial(checked, _noise)
+#: A share of the queries.
+fraction = partial(checked, _fraction)
+#: A seed.
+random_seed = partial(checked, lambda name, value: check_seed(value))
+
+
+def choice(default: str, words: tuple[str, ...]) -> Any:
+    """Return a field for one of several words; kernels get its index among them."""
+    return checked(partial(check_choice, choices=words), default, compiled=words.index)
 
 
 class ArrayParameter:
