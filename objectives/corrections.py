@@ -43,6 +43,15 @@ class Shown(NamedTuple):
         return np.asarray(self.scores + self.factors[0][self.places])
 
 
+class Call(NamedTuple):
+    """What `Objective.write_derivatives` gets besides the documents."""
+
+    round: int | None
+    grad: Floats
+    hess: Floats
+    draws: Floats | None = None
+
+
 class Correction(ABC):
     """How a loss is corrected.
 
@@ -60,23 +69,14 @@ class Correction(ABC):
         self.clip, self.regularization = clip, regularization
 
     @abstractmethod
-    def write_part(
-        self,
-        part: Objective,
-        shown: Shown,
-        round: int | None,
-        grad: Floats,
-        hess: Floats,
-        draws: Floats | None,
-    ) -> Floats | None:
+    def write_part(self, part: Objective, shown: Shown, call: Call) -> Floats | None:
         """Write gradient and Hessian of one part of the objective inside.
 
         Parameters
         ----------
         part : Objective
         shown : Shown
-        round, grad, hess, draws
-            As in `Objective.write_derivatives`.
+        call : Call
 
         Returns
         -------
@@ -120,18 +120,9 @@ class Additive(Correction):
 
     neutral = 0.0
 
-    def write_part(
-        self,
-        part: Objective,
-        shown: Shown,
-        round: int | None,
-        grad: Floats,
-        hess: Floats,
-        draws: Floats | None,
-    ) -> None:
+    def write_part(self, part: Objective, shown: Shown, call: Call) -> None:
         """Write gradient and Hessian at the moved scores."""
-        _, clicks, boundaries, *_ = shown
-        part.write_derivatives(shown.moved, clicks, boundaries, round, grad, hess, draws)
+        part.write_derivatives(shown.moved, shown.clicks, shown.boundaries, *call)
 
     def add_loss(self, inner: Objective, shown: Shown, loss: Floats) -> None:
         """Add the loss at the moved scores."""
@@ -155,25 +146,17 @@ class Additive(Correction):
 class _PerClick(Correction):
     """A correction of the derivatives of copies of a session, one for each click."""
 
-    def write_part(
-        self,
-        part: Objective,
-        shown: Shown,
-        round: int | None,
-        grad: Floats,
-        hess: Floats,
-        draws: Floats | None,
-    ) -> Floats | None:
+    def write_part(self, part: Objective, shown: Shown, call: Call) -> Floats | None:
         """Write gradient and Hessian, and return the sums of learnt factors."""
         sessions, (scores, _, boundaries, *_) = sessions_of(shown.clicks, shown.boundaries), shown
-        rows, n = sessions.rows, len(scores)
+        (round, grad, hess, draws), rows, n = call, sessions.rows, len(scores)
         pulls, bends = np.empty(len(rows)), np.empty(len(rows))
         drawn = None if draws is None else np.ascontiguousarray(draws[:, rows])
         only = _only(sessions)
         part.write_derivatives(scores[rows], only, sessions.boundaries, round, pulls, bends, drawn)
         grad[:], hess[:] = 0.0, 0.0
         if not part.contract.shift_invariant:  # L(s; 0)
-            part.write_derivatives(scores, np.zeros(n), boundaries, round, grad, hess, draws)
+            part.write_derivatives(scores, np.zeros(n), boundaries, *call)
             pulls -= grad[rows]
             bends -= hess[rows]
         sums = self._weigh(part, shown, sessions, pulls, bends)

@@ -55,7 +55,7 @@ import numpy as np
 from .base import Objective
 from .composite import Around, check_inner, joined
 from .contract import Contract
-from .corrections import Additive, Correction, Given, Pairwise, Shown
+from .corrections import Additive, Call, Correction, Given, Pairwise, Shown
 from .lambdarank import LambdaRank
 from .parameters import checked
 from .positions import Positions, check_position, check_propensity
@@ -312,4 +312,4 @@ class Unbiased(Around):
         draws: Floats | None = None,
     ) -> None:
         shown = self._shown(scores, labels, boundaries)
-        self.correction.write_part(self.objective, shown, None, grad, hess, draws)
+        self.correction.write_part(self.objective, shown, Call(None, grad, hess, draws))

@@ -9,7 +9,7 @@ import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
-from boostrank.objectives.corrections import Shown
+from boostrank.objectives.corrections import Call, Shown
 from oracle import gradient, lambdarank_pairs
 from test_edge_cases import queries_of
 from test_estimators import make_ranker
@@ -129,7 +129,7 @@ def test_pairwise_divides_each_pair_by_both_factors_equation_21(objective, sessi
     np.testing.assert_allclose(hess, np.maximum(bend, 1e-10), rtol=1e-9)
     boundaries = np.append(0, np.cumsum(group))
     shown = Shown(scores, clicks, boundaries, position - 1, factors)
-    found = unbiased.correction.write_part(objective, shown, None, grad, hess, None)
+    found = unbiased.correction.write_part(objective, shown, Call(None, grad, hess))
     np.testing.assert_allclose(found, sums, rtol=1e-9)
     new = unbiased.replace(regularization=1.0).correction.learnt(factors, sums)
     seen = sums > 0

@@ -16,7 +16,7 @@ from boostrank.hosts.model_files import booster_of
 from boostrank.hosts.training import Training
 from boostrank.hosts.undocumented import lightgbms_init_model
 from boostrank.objectives import Objective, Unbiased
-from boostrank.objectives.corrections import Shown
+from boostrank.objectives.corrections import Call, Shown
 from boostrank.objectives.validation import Floats, Integers, check_whole
 
 _ATTRIBUTE = "boostrank_position_bias"
@@ -208,7 +208,7 @@ class CorrectedRound:
         """Write gradient and Hessian of a part, with the arguments of its `write_derivatives`."""
         scores, clicks, boundaries, *others = arguments
         shown = Shown(scores, clicks, boundaries, self.places, self.factors)
-        self.sums = self.objective.correction.write_part(part, shown, *others)
+        self.sums = self.objective.correction.write_part(part, shown, Call(*others))
 
     def learn(self, grad: Floats, hess: Floats, mean: float) -> None:
         """Learn from the gradients of all parts together, and keep the factors for the next round.
