@@ -40,6 +40,10 @@ class Composite(Objective):
         """Return the parameters that hold these children."""
         return dict(children)
 
+    def _of_hosts_label(self) -> dict[str, Objective]:
+        """Return the children for the host's label, which alone take its gain: all of them."""
+        return self.children()
+
     def _parts(self) -> list[Objective]:
         """Return the objectives that the loss is made of: the children."""
         return list(self.children().values())
@@ -62,7 +66,8 @@ class Composite(Objective):
     @property
     def counts_gains(self) -> bool:
         """Whether the parameter `gain`, its own or that of a child, makes a difference."""
-        return super().counts_gains or any(each.counts_gains for each in self.children().values())
+        inside = self._of_hosts_label().values()
+        return super().counts_gains or any(each.counts_gains for each in inside)
 
     @property
     def _gain(self) -> Gain:
@@ -73,15 +78,14 @@ class Composite(Objective):
     def _gains(self) -> tuple[Gain, ...]:
         if super().counts_gains:
             return super()._gains
-        return tuple(gain for each in self.children().values() for gain in each._gains)
+        return tuple(gain for each in self._of_hosts_label().values() for gain in each._gains)
 
     def with_gain(self, gain: Any) -> Self:
         """Return a copy with another gain, its own or that of the children that count gains."""
         if super().counts_gains:
             return super().with_gain(gain)
-        return self.with_children(
-            {name: child.with_gain(gain) for name, child in self.children().items()}
-        )
+        changed = {name: each.with_gain(gain) for name, each in self._of_hosts_label().items()}
+        return self.with_children(self.children() | changed)
 
     @property
     def contract(self) -> Contract:

@@ -32,14 +32,13 @@ When to use
 
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .base import Objective
 from .composite import OF_CHILDREN, check_part
 from .contract import Contract
-from .gains import Gain
 from .mix import Sum, weighted
 from .parameters import ArrayParameter, flag
 from .validation import Floats, Integers, check_labels, check_positive, check_share
@@ -206,35 +205,19 @@ class Several(Sum):
     def _as_parameters(self, children: Mapping[str, Objective]) -> dict[str, Any]:
         return {"objectives": children}
 
-    @property
-    def _of_host(self) -> Objective:
-        """The objective for the host's label, which alone takes the host's gain."""
-        first: Objective = self.objectives[0][1]
-        return first
+    def _of_hosts_label(self) -> dict[str, Objective]:
+        return dict(self.objectives[:1])
 
     @property
     def exponential_gains(self) -> bool:
         """Whether the first objective takes a grade y as 2^y."""
-        return self._of_host.exponential_gains
-
-    @property
-    def counts_gains(self) -> bool:
-        """Whether the first objective counts gains."""
-        return self._of_host.counts_gains
-
-    @property
-    def _gains(self) -> tuple[Gain, ...]:
-        return self._of_host._gains
-
-    def with_gain(self, gain: Any) -> Self:
-        """Return a copy with another gain for the host's label."""
-        first, _ = self.objectives[0]
-        return self.with_children(self.children() | {first: self._of_host.with_gain(gain)})
+        first: Objective = self.objectives[0][1]
+        return first.exponential_gains
 
     @property
     def contract(self) -> Contract:
         """What gradient and Hessian claim to be; the label domain is that of the first label."""
-        found = replace(super().contract, labels=self._of_host.contract.labels)
+        found = replace(super().contract, labels=self.objectives[0][1].contract.labels)
         if self.method == "weights":
             return found
         return replace(
