@@ -28,7 +28,7 @@ except ImportError as error:
 
 from boostrank.datasets import group_folds
 from boostrank.datasets.ranking_data import check_aligned
-from boostrank.hosts.rankers import check_unbound, read_rows, take
+from boostrank.hosts.rankers import Given, check_unbound, read_rows, take
 from boostrank.metrics.probabilities import probabilities, targets
 from boostrank.objectives.validation import (
     AMOUNTS,
@@ -275,7 +275,7 @@ class CalibratedRanker(BaseEstimator):  # type: ignore[misc]
         X = X if hasattr(X, "shape") else np.asarray(X)
         if hasattr(X, "tocsr"):
             X = X.tocsr()  # not every sparse format gives rows
-        rows = read_rows(X, y, group=group, qid=qid, sort=None, domain=AMOUNTS)
+        rows = read_rows(Given(X, y, group, qid), sort=None, domain=AMOUNTS)
         if check_count("folds", self.folds) < 2:
             raise ValueError("folds must be at least 2: scores of training queries are too good")
         X, y = rows.X, rows.y

@@ -215,7 +215,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
             )
         train, evals, where = rankers.read_sets(
             self,
-            (X, y, group, qid, sample_weight, init_score),
+            rankers.Given(X, y, group, qid, sample_weight, init_score),
             _evaluation_sets(
                 eval_set, eval_X, eval_y, eval_group, eval_qid, eval_sample_weight, eval_init_score
             ),

@@ -214,7 +214,7 @@ class XGBRanker(xgboost.XGBRanker):
             self._check_start(xgb_model, start)
         train, evals, where = rankers.read_sets(
             self,
-            (X, y, group, qid, sample_weight, base_margin),
+            rankers.Given(X, y, group, qid, sample_weight, base_margin),
             (eval_set, eval_group, eval_qid, sample_weight_eval_set, base_margin_eval_set),
             sort=sort,
             position=position,

@@ -56,6 +56,17 @@ from boostrank.registry import make_objective
 CORRELATIONS = ("spearman", "pearson")
 
 
+class Given(NamedTuple):
+    """What a ranker is given for one set of documents, with `group` or `qid`."""
+
+    X: Any  # (n_docs, n_features)
+    y: Any  # (n_docs,)
+    group: Any  # sizes of consecutive queries
+    qid: Any  # one id per document
+    weight: Any = None  # (n_queries,) or (n_docs,): if both are one number, per document
+    offset: Any = None  # (n_docs,)
+
+
 class Rows(NamedTuple):
     """Documents of consecutive queries, with what belongs to them."""
 
@@ -112,17 +123,12 @@ def _column(name: str, values: Any) -> Any:
 
 
 def read_rows(
-    X: Any,  # (n_docs, n_features)
-    y: Any,  # (n_docs,)
+    given: Given,
     *,
-    group: Any,  # sizes of consecutive queries, or None
-    qid: Any,  # one id per document, or None
-    weight: Any = None,  # (n_queries,) or (n_docs,): if both are one number, per document
-    offset: Any = None,  # (n_docs,)
-    sort: bool | None = False,
-    prefix: str = "",  # "eval_" if the arguments are those of an evaluation set
-    domain: str = GRADES,  # of the labels
+    sort: bool | None,
+    domain: str,  # of the labels
     rules: HostRules | None = None,  # None: `X` is left to the ranker that gets it
+    prefix: str = "",  # "eval_" for an evaluation set
 ) -> Rows:
     """Check what a ranker is given.
 
@@ -133,10 +139,11 @@ def read_rows(
     do not match, ids that are missing or of mixed types, a query whose documents are not
     contiguous, and features that `read_features` refuses.
     """
+    X, y, group, qid, weight, offset = given
     start = "start scores" if rules is None else rules.start
     check_aligned("X", X, **{"y": y, "qid": qid, "sample_weight": weight, start: offset})
     y, qid, group = _column("y", y), _column("qid", qid), _column("group", group)
-    given, weight, offset = weight, _column("sample_weight", weight), _column(start, offset)
+    weight, offset = _column("sample_weight", weight), _column(start, offset)
     y = check_labels(y, np.size(y), domain)
     n_docs = len(y)
     if n_docs == 0:
@@ -170,8 +177,8 @@ def read_rows(
                 for values in (weight, offset)
             )
         sizes = sizes_of_ids(f"{prefix}qid", ids, "pass sort=True to fit, or ")
-        if given is not None and np.size(weight) != n_docs:
-            check_by_query("sample_weight", given, ids)
+        if weight is not None and np.size(weight) != n_docs:
+            check_by_query("sample_weight", given.weight, ids)
     filled = sizes > 0
     if weight is not None:
         weight = check_weight(weight, n_docs, len(sizes))
@@ -205,21 +212,33 @@ def check_start(name: str, scores: Any, n_docs: int) -> Floats:
     return np.require(array, np.float64, ["C", "W"])
 
 
-def _pairs(eval_set: Any) -> list[tuple[Any, Any]]:
-    """Return evaluation sets as pairs of X and y; a tuple of two may be one pair."""
+def _sets(eval_set: Any, *given: Any) -> list[Given]:
+    """Return evaluation sets from pairs of X and y, and from what is given for each, if it is."""
+    # A tuple of two may be one pair.
     one = isinstance(eval_set, tuple) and len(eval_set) == 2 and not isinstance(eval_set[0], tuple)
-    pairs = [eval_set] if one else list(eval_set)
+    pairs = [eval_set] if one else list(() if eval_set is None else eval_set)
     for pair in pairs:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise ValueError(
                 f"eval_set must be a list of pairs (X, y), got a {type(pair).__name__}"
             )
-    return pairs
+    columns = []
+    names = ("eval_group", "eval_qid", "weights", "start scores")
+    for name, values in zip(names, given, strict=True):
+        if values is not None and eval_set is None:
+            raise ValueError(f"{name} of evaluation sets are given, but no eval_set")
+        if values is not None and len(values) != len(pairs):
+            raise ValueError(
+                f"{name} must be one sequence for each of the {len(pairs)} sets in eval_set, "
+                f"got {len(values)}"
+            )
+        columns.append([None] * len(pairs) if values is None else values)
+    return [Given(*pair, *rest) for pair, *rest in zip(pairs, *columns, strict=True)]
 
 
 def read_sets(
     ranker: Any,
-    train: tuple[Any, ...],
+    train: Given,
     evals: tuple[Any, ...],
     *,
     sort: bool,
@@ -230,28 +249,26 @@ def read_sets(
 ) -> tuple[Rows, list[Rows], Callable[[Objective], Objective]]:
     """Check what `fit` is given.
 
-    `train` holds X, y, group, qid, weight and offset, as in `read_rows`; y may be None if there are
-    pairs. `evals` holds pairs of X and y, then sequences of group, qid, weight and offset, or None.
-    `position` and `pairs` are of rows as they were passed to `fit`. `continued` describes the
-    features of a model that training continues. `params` are those of the training.
+    The y of `train` may be None if there are pairs. `evals` holds pairs of X and y, then sequences
+    of group, qid, weight and offset, or None. `position` and `pairs` are of rows as they were
+    passed to `fit`. `continued` describes the features of a model that training continues. `params`
+    are those of the training.
 
     Returned are training, evaluation sets, and what gives an objective the positions or the pairs,
     in the order of the rows; it refuses positions that the objective ignores, and what `Unbiased`
     and `Preferences` refuse. Refused here is what `read_rows` refuses, sequences of unequal
     lengths, and evaluation sets with other features.
     """
-    X, y, group, qid, weight, offset = train
-    check_aligned("X", X, position=position)
-    if y is None:
+    check_aligned("X", train.X, position=position)
+    if train.y is None:
         if pairs is None and not isinstance(ranker.objective, Preferences):
             raise ValueError(
                 "y is missing: pass the grade of each row of X, or preferences as pairs= to fit"
             )
-        y = np.zeros(_n_rows(X))
+        train = train._replace(y=np.zeros(_n_rows(train.X)))
     domain, rules = objective_of(ranker).contract.labels, ranker._rules
-    same: dict[str, Any] = {"sort": sort, "domain": domain, "rules": rules}
-    where = partial(_placed, position=position, pairs=pairs, qid=qid, sort=sort)
-    rows = read_rows(X, y, group=group, qid=qid, weight=weight, offset=offset, **same)
+    where = partial(_placed, position=position, pairs=pairs, qid=train.qid, sort=sort)
+    rows = read_rows(train, sort=sort, domain=domain, rules=rules)
     check_kept(rows.y, rows.group)
     if rows.weight is not None and not rows.weight.any():
         raise ValueError(
@@ -261,26 +278,13 @@ def read_sets(
         check_counting(rows.X, continued.names or (), params, rules)
         rows = rows._replace(X=like_training(rows.X, continued, rules, learns=True))
     trained = trained_on(rows.X, rules)
-    sets = [] if evals[0] is None else _pairs(evals[0])
-    names = ("eval_group", "eval_qid", "weights", "start scores")
-    given = dict(zip(names, evals[1:], strict=True))
-    for name, values in given.items():
-        if values is not None and evals[0] is None:
-            raise ValueError(f"{name} of evaluation sets are given, but no eval_set")
-        if values is not None and len(values) != len(sets):
-            raise ValueError(
-                f"{name} must be one sequence for each of the {len(sets)} sets in eval_set, "
-                f"got {len(values)}"
-            )
-    columns = [[None] * len(sets) if values is None else values for values in given.values()]
     evaluated = []
-    for (set_X, set_y), g, q, w, o in zip(sets, *columns, strict=True):
-        of_set = same | {"domain": _measured(domain), "prefix": "eval_"}
-        read = read_rows(set_X, set_y, group=g, qid=q, weight=w, offset=o, **of_set)
+    for given in _sets(*evals):
+        read = read_rows(given, sort=sort, domain=_measured(domain), rules=rules, prefix="eval_")
         check_kept(read.y, read.group)
         # LightGBM tells by the objects that this is the training set, and takes all from there.
-        ordered = not sort or q is qid
-        is_training = set_X is X and set_y is y and ordered and read.adds_nothing_to(rows)
+        same = given.X is train.X and given.y is train.y and (not sort or given.qid is train.qid)
+        is_training = same and read.adds_nothing_to(rows)
         as_trained = is_training and rules is LIGHTGBM
         if rows.offset is not None and read.offset is None and not as_trained:
             warn(
@@ -471,16 +475,9 @@ def score(
             "per document. For GridSearchCV and the like, call ranker.set_score_request(qid=True) "
             "after sklearn.set_config(enable_metadata_routing=True)"
         )
-    rows = read_rows(
-        X,
-        y,
-        group=group,
-        qid=qid,
-        weight=sample_weight,
-        sort=None,
-        domain=_measured(objective_of(self).contract.labels),
-        rules=self._rules,
-    )
+    domain = _measured(objective_of(self).contract.labels)
+    given = Given(X, y, group, qid, sample_weight)
+    rows = read_rows(given, sort=None, domain=domain, rules=self._rules)
     chosen = default_metric(self, rows.y)
     name = chosen.name
     value = evaluate(
