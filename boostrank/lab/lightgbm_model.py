@@ -131,7 +131,7 @@ class LightGBMModel(FileModel):
         write_file(path, self.booster.model_to_string().encode())  # LightGBM ignores a full disk
 
     @cached_property
-    def trained(self) -> Trained:
+    def features(self) -> Trained:
         found = lightgbm_trained(self.booster)
         if found.categories is None:
             raise ValueError(

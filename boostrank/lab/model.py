@@ -208,7 +208,7 @@ class FileModel(Model):
 
     @property
     @abstractmethod
-    def trained(self) -> Trained:
+    def features(self) -> Trained:
         """The features in training; `sparse` is True only where absent ones were missing."""
 
     @property

@@ -37,7 +37,7 @@ def load_features(data: list[Path], named: Columns, model: FileModel) -> tuple[F
 
     If `named` has a column of documents' ids, also read the ids of queries and documents.
     """
-    trained = model.trained
+    trained = model.features
     names, known = list(trained.names or ()), trained.categories or {}
     if are_tables(data, named):
         text = [name for name, words in known.items() if all(isinstance(w, str) for w in words)]

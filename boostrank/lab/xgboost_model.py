@@ -147,7 +147,7 @@ class XGBoostModel(FileModel):
         write_file(path, self.booster.save_raw("json" if path.suffix == ".json" else "ubj"))
 
     @cached_property
-    def trained(self) -> Trained:
+    def features(self) -> Trained:
         found = xgboost_trained(self.booster)
         # There, zeros and what a sparse matrix leaves out are the same.
         alike = kind_of(self.booster) == "gblinear" or missing_of(None, self.booster) == 0.0

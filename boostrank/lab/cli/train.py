@@ -240,15 +240,15 @@ def predict(
     The scores are those of the host's own `predict`, of the best round if the file says which.
     """
     check_writable(out, model, *data)
-    loaded = load_model(model)
+    trained = load_model(model)
     named = options.columns(label, qid, drop, "", None if run is None else doc_id)
-    X, ids = load_features(data, named, loaded)
-    if loaded.trained.width != X.shape[1]:
+    X, ids = load_features(data, named, trained)
+    if trained.features.width != X.shape[1]:
         raise ValueError(
-            f"{model} was trained on {loaded.trained.width} features, but "
+            f"{model} was trained on {trained.features.width} features, but "
             f"{', '.join(map(str, data))} has {X.shape[1]}"
         )
-    scores = loaded.predict(X)
+    scores = trained.predict(X)
     if run is None or ids is None:
         text = "".join(f"{score!r}\n" for score in scores.tolist())
     else:
