@@ -5,14 +5,13 @@ Each has a test that names it when a new version changes it. Unless a file is gi
 
 LightGBM
 
-- The Booster that trains is the local variable ``self`` of a caller (`training_booster`). Without:
-  every round is taken for the first, and bagging by query, split queries and positions go
-  unnoticed. Test: test_the_booster_is_among_the_callers.
+- The Booster that trains is the local variable ``self`` of a caller (`training_booster`), and has
+  ``params`` and ``train_set`` (`data.check_lightgbm`). Without: every round is taken for the first,
+  and bagging by query, split queries and positions go unnoticed.
+  Test: test_the_booster_is_among_the_callers.
 - The Booster makes a new list, private, of which predictions are up to date when an update is done
   (`lightgbms_update`). Without: a round whose update fails after its gradients is counted twice.
   Test: test_lightgbms_booster_tells_that_an_update_is_done.
-- ``Booster.params`` and ``Booster.train_set`` (`data.check_lightgbm`). Without: as above.
-  Test: test_the_booster_is_among_the_callers.
 - ``Dataset.used_indices`` and ``Dataset.reference`` (`data.check_lightgbm`). Without: split queries
   go unnoticed. Test: test_lightgbm_datasets_tell_what_is_refused.
 - The estimators count the parameters in `inspect.signature` of an objective
@@ -24,11 +23,10 @@ LightGBM
 - ``lightgbm.train`` has local variables ``is_valid_contain_train`` and ``feval``
   (`lightgbm_measures_training`). Without: DART's trees may end up negated.
   Test: test_dart_of_lightgbm_does_not_measure_its_training_set.
-- ``LGBMRanker._objective`` is the objective that is trained (`boostrank.lightgbm`). Without:
-  schedules do not take their length from `n_estimators`.
-  Test: test_lightgbms_ranker_trains_its_private_objective.
-- ``LGBMRanker._Booster`` and ``LGBMRanker._objective`` may be set (`plain`). Without: `to_host`
-  cannot make a fitted ranker. Test: tests/test_export.py, test_to_host.
+- ``LGBMRanker._objective`` is the objective that is trained (`boostrank.lightgbm`), and may be set,
+  as ``LGBMRanker._Booster`` may (`plain`). Without: schedules do not take their length from
+  `n_estimators`, and `to_host` cannot make a fitted ranker.
+  Tests: test_lightgbms_ranker_trains_its_private_objective; tests/test_export.py, test_to_host.
 - ``Booster.pandas_categorical``, the parameter ``categorical_feature`` of a loaded Booster and
   ``feature_infos`` of its file (`boostrank.hosts.model_files`). Without: `boostrank predict` does
   not know the names of categories, or takes those of another column. Test: tests/test_tables.py,
@@ -89,7 +87,7 @@ Numba
   compiles may differ in the last bits from those of later ones. Tests: tests/test_package.py,
   test_a_helper_is_compiled_with_its_kernels_alone; tests/test_determinism.py,
   test_the_process_that_compiles_gives_the_same_bits.
-- ``state.flags`` of a compiler, and ``_values`` of these flags (``objectives/engine/jit.py``).
+- ``state.flags`` of a compiler, and their ``_values`` (``objectives/engine/jit.py``).
   Without: compiling takes longer. Test: tests/test_package.py,
   test_options_of_kernels_are_compared_fast.
 - ``state.flags.noalias`` of a compiler (``objectives/engine/jit.py``). Without: gradients of short
@@ -126,23 +124,19 @@ def _methods_of(module: str, name: str) -> Iterator[FrameType]:
             yield frame
 
 
-def _self(methods: Iterator[FrameType]) -> Any:
-    frame = next(methods, None)
-    return None if frame is None else frame.f_locals["self"]
-
-
 def training_booster(host: str) -> Any:
     """Return the Booster that is asking for gradients, or None.
 
     An objective is passed only the data, and LightGBM's data need not hold the parameters of the
     training. So the Booster is looked for among the callers.
     """
-    return _self(_methods_of(host, "Booster"))
+    return next((frame.f_locals["self"] for frame in _methods_of(host, "Booster")), None)
 
 
 def xgboost_callbacks() -> Any:
     """Return the ``CallbackContainer`` of XGBoost that is asking for metrics, or None."""
-    return _self(_methods_of("xgboost.callback", "CallbackContainer"))
+    methods = _methods_of("xgboost.callback", "CallbackContainer")
+    return next((frame.f_locals["self"] for frame in methods), None)
 
 
 def lightgbms_update(booster: Any) -> Any:
