@@ -59,7 +59,6 @@ When to use
 """
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, ClassVar
 
 from .base import Objective
@@ -79,7 +78,6 @@ from .engine.smooth_ranks import (
 from .gains import Gain, compiled_discount, discount_field, gain_field
 from .parameters import cutoff, flag, schedulable
 from .schedules import Schedule
-from .validation import Floats
 
 
 def of_pair(p: Rules, worse: Document, better: Document) -> tuple[float, float]:
@@ -97,14 +95,8 @@ def of_ranked_pair(p: Rules, worse: Document, better: Document) -> tuple[float, 
 
 
 FIT = fit_of(pair_entry(SLOPE, SLOPE, odd=True), pair_entry(SLOPE, SLOPE), weight=DIFFERENCE)
-
-
-def _of_ranked(other: float, relation: int, side: int) -> list[Floats]:
-    """Return the numbers of c_i plus `other` times c_j."""
-    return [SLOPE, other * SLOPE]
-
-
-RANKED_FIT = fit_of(partial(_of_ranked, -1.0), partial(_of_ranked, 1.0))
+# Times c of the document that receives, and minus or plus that of the other one.
+RANKED_FIT = fit_of(lambda *place: [SLOPE, -SLOPE], lambda *place: [SLOPE, SLOPE])
 _losses = Sums(**SMOOTH_RANKS, finish=step(write_costs))
 
 

@@ -74,7 +74,7 @@ from .engine.sigmoid import Sums, sigmoid_kernel, step
 from .engine.smooth_ranks import far_over_half
 from .parameters import schedulable
 from .schedules import Schedule
-from .validation import NUMBERS, Floats
+from .validation import NUMBERS
 
 
 def of_rank(p: Rules, worse: Document, better: Document) -> tuple[float, float]:
@@ -89,16 +89,7 @@ def of_pair(p: Rules, worse: Document, better: Document) -> tuple[float, float]:
     return (better.own - worse.own) * (worse.decay * better.decay * share * share), 0.0
 
 
-def _far_slopes(relation: int, side: int) -> list[Floats]:
-    return [SLOPE]
-
-
-def _pulls(relation: int, side: int) -> list[Floats]:
-    return [SLOPE, -SLOPE]
-
-
-def _no_bends(relation: int, side: int) -> list[Floats]:
-    return [constant(0.0), constant(0.0)]
+FIT = fit_of(lambda *place: [SLOPE, -SLOPE], lambda *place: [constant(0.0)] * 2)
 
 
 @jit_helper
@@ -156,7 +147,7 @@ def write_squares(p: Rules, batch: Batch, w: Columns) -> None:
 
 _ranks = Sums(
     near_ranks=pair_loop(of_rank),
-    rank_fit=fit_of(far_over_half, _far_slopes),
+    rank_fit=fit_of(far_over_half, lambda *place: [SLOPE]),
     prepare=write_differences,
 )
 
@@ -199,7 +190,7 @@ class Spearman(Objective):
 
     name: ClassVar[str] = "spearman"
     kernel = sigmoid_kernel(
-        _ranks._replace(near=pair_loop(of_pair), fit=fit_of(_pulls, _no_bends), finish=divide),
+        _ranks._replace(near=pair_loop(of_pair), fit=FIT, finish=divide),
         _ranks._replace(finish=write_squares),
     )
     claims: ClassVar[Contract] = Contract(labels=NUMBERS)
