@@ -20,12 +20,13 @@ from boostrank.hosts.position_bias import CorrectedRound
 from boostrank.hosts.training import Training, TrainingView
 from boostrank.objectives import Objective, Unbiased
 from boostrank.objectives.engine.draws import (
+    NOISES,
     Keys,
     query_keys,
     query_uniforms,
-    write_perturbed,
     write_uniforms,
 )
+from boostrank.objectives.engine.threads import over_queries
 from boostrank.objectives.mix import on_one_scale
 from boostrank.objectives.validation import Floats, Integers, check_weight
 from boostrank.objectives.view import Part
@@ -174,8 +175,8 @@ def _evaluated(
     noisy = scores
     if objective.perturb is not None:
         noisy = np.empty(len(scores))
-        noise = objective.perturb, objective.perturb_scale
-        write_perturbed(*noise, keys, boundaries, _NOISE, scores, noisy)
+        write, scale = NOISES[objective.perturb], objective.perturb_scale
+        over_queries(write, boundaries, keys, _NOISE, scale, scores, noisy)
     # The metrics that choose among several labels are over all queries.
     view = TrainingView(training, whole.scores, whole.labels, whole.boundaries)
     parts = objective.parts(view, round)

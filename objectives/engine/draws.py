@@ -218,6 +218,8 @@ def _write_perturbed(
             block[i] = _perturbed(scores[start + i], scale, block[i])
 
 
+#: By kind, what `over_queries` runs with keys, a stream, the scale of noise, and scores, to write
+#: these with the noise into the last array.
 NOISES = {
     kind: jit_entry(bind(_write_perturbed, (), kind, noise=write))
     for kind, write in (("gumbel", _gumbel), ("gaussian", _gaussian))
@@ -258,22 +260,6 @@ def write_uniforms(keys: Keys, boundaries: Integers, stream: int, out: Floats) -
     out : float64 array (n_docs,)
     """
     over_queries(_write_uniforms, boundaries, keys, stream, out)
-
-
-def write_perturbed(
-    kind: str,
-    scale: float,
-    keys: Keys,
-    boundaries: Integers,
-    stream: int,
-    scores: Floats,
-    out: Floats,
-) -> None:
-    """Write scores, float64 (n_docs,), with `scale` times "gumbel" or "gaussian" noise.
-
-    The other arguments are as in `write_uniforms`.
-    """
-    over_queries(NOISES[kind], boundaries, keys, stream, scale, scores, out)
 
 
 def query_uniforms(keys: Keys, stream: int) -> Floats:
