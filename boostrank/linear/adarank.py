@@ -94,12 +94,8 @@ class AdaRank(BatchRanker):
     infinite alpha: it becomes the only one.
 
     The paper stops as soon as a round does not improve the training metric. Often that is after
-    the first round, so here all rounds are run and the best is kept.
-
-    On OHSUMED (LETOR 2.0, means of the five test folds, the round chosen on validation queries) the
-    test NDCG@10 and MAP are .439 and .442 for "map", as published, and .435 and .441 for "ndcg@10"
-    (published: .437 and .442). On LETOR 3.0 the published .450 and .450 of AdaRank.NDCG are
-    approached only with ``repeat=False``, .446 and .444; otherwise it reaches .433 and .439.
+    the first round, so here all rounds are run and the best is kept. docs/accuracy.md compares it
+    with published figures: one of them is approached only with ``repeat=False``.
 
     Time: n_features rankings before the first round, then one ranking and O(n n_features) for each
     round, with n documents in all.

@@ -133,11 +133,8 @@ class SmoothRank(BatchRanker):
     Matrix products differ in their last bits from run to run, and where `reg_lambda` is small the
     descent among many local minima amplifies that.
 
-    On OHSUMED (LETOR 3.0 rules, means of the five test folds, both parameters chosen on validation
-    queries among the paper's ten) the test NDCG@10 and MAP are .450 and .448, within .001 between
-    runs (the paper's: .457 and .448); for w_0 alone, .452 and .448 (the paper's: .444 and .444).
-    With 106 queries these differences are noise. From the unpenalised w_0 of section 4.4.1 (.417
-    and .418) SmoothRank gets to .440 and .445.
+    docs/accuracy.md compares it with the paper on OHSUMED. There, from the unpenalised w_0 of
+    section 4.4.1 (.417 NDCG@10 and .418 MAP), it gets to .440 and .445.
 
     Time for a fit: about 2 `max_iter` evaluations of the loss and its gradient for each sigma and
     reg_lambda, O(n min(n, k)) each for a query of n documents.

@@ -234,10 +234,7 @@ class SVMMAP(BatchRanker):
 
     The most violated ranking of a query of n documents takes O(n log n), nearly all of it for the
     sort. Larger C need more constraints: on OHSUMED 16 at C = 1, 207 at C = 1000, 429 at C = 10,000
-    and 948 at C = 10^6, which takes a minute.
-
-    On OHSUMED (LETOR 3.0 rules, means of the five test folds, C chosen on validation queries) the
-    test NDCG@10 and MAP are .433 and .445 (published: .432 and .445).
+    and 948 at C = 10^6, which takes a minute. docs/accuracy.md compares it with published figures.
 
     Warns
     -----
