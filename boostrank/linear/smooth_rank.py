@@ -144,14 +144,10 @@ class SmoothRank(BatchRanker):
     >>> from boostrank import evaluate
     >>> from boostrank.datasets import make_ranking
     >>> from boostrank.linear import SmoothRank
-    >>> train, validation, test = make_ranking(60, 20, 10, seed=1).split(3, seed=1)
-    >>> model = SmoothRank(k=10, reg_lambda=[0.1, 1.0, 10.0]).fit(
-    ...     train.X,
-    ...     train.y,
-    ...     group=train.group,
-    ...     eval_set=(validation.X, validation.y),
-    ...     eval_group=validation.group,
-    ... )
+    >>> train, held, test = make_ranking(60, 20, 10, seed=1).split(3, seed=1)
+    >>> validation = {"eval_set": (held.X, held.y), "eval_group": held.group}
+    >>> model = SmoothRank(k=10, reg_lambda=[0.1, 1.0, 10.0])
+    >>> model = model.fit(train.X, train.y, group=train.group, **validation)
     >>> model.reg_lambda_ in (0.1, 1.0, 10.0)
     True
     >>> evaluate(model.predict(test.X), test.y, test.group, ["ndcg@10"])["ndcg@10"] > 0.6
