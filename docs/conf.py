@@ -202,8 +202,14 @@ def make_pages(app):
 
 
 def link_pages(app, name, source):
-    """Lead to the objectives' pages where a link leads a reader on GitHub to their files."""
-    source[0] = source[0].replace("](../objectives)", "](objectives/index.md)")
+    """Lead to the pages made here where a link leads a reader on GitHub to their files."""
+    text = source[0].replace("](../objectives)", "](objectives/index.md)")
+    source[0] = text = text.replace("](../notebooks)", "](objectives/notebooks.md)")
+    if name == "index":  # the sidebar has the pages that its sections lead to
+        for section in re.split("^## ", text, flags=re.MULTILINE)[1:]:
+            pages = "\n".join(re.findall(r"\]\(([\w/]+)\.md\)", section))
+            caption = section.partition("\n")[0]
+            source[0] += f"\n```{{toctree}}\n:caption: {caption}\n:hidden:\n\n{pages}\n```\n"
 
 
 # ---- check ---------------------------------------------------------------------------------------
