@@ -453,15 +453,14 @@ def _named(
             )
         return known[name][0]
     # Only a column that nothing else needs may be meant: feat_39 is no misspelt feat_3.
-    unused = [one for one in known if one not in names and one not in columns.own]
-    near = difflib.get_close_matches(name.lower(), [one.strip("_").lower() for one in unused], n=1)
     digits = re.findall(r"\d+", name)
-    meant = [
-        one
-        for one in unused
-        if [one.strip("_").lower()] == near and re.findall(r"\d+", one) == digits
-    ]
-    hint = f"; did you mean {str(known[meant[0]][0])!r}?" if meant else ""
+    unused = {
+        one.strip("_").lower(): str(columns_of_name[0])
+        for one, columns_of_name in known.items()
+        if one not in names and one not in columns.own and re.findall(r"\d+", one) == digits
+    }
+    near = difflib.get_close_matches(name.lower(), unused, n=1)
+    hint = f"; did you mean {unused[near[0]]!r}?" if near else ""
     lacking = [one for one in names if one not in known]
     others = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
     raise ValueError(
