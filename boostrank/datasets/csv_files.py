@@ -6,7 +6,7 @@ import itertools
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,12 @@ _WHOLE = re.compile(r"\s*(-?(?:0|[1-9][0-9]*))(?:\.0*)?\s*")
 _NO_NUMBER = re.compile(r"#?N/?A|n/a|<NA>|NULL|null|NaN|-?nan|None")
 
 
-def read_csv(path: Path, is_id: Callable[[str], bool], is_category: Callable[[str], bool]) -> Any:
+def read_csv(path: Path, ids: Sequence[str], is_category: Callable[[str], bool]) -> Any:
     """Read a CSV file as a data frame of pandas.
 
     It must be in UTF-8, with commas, and may be compressed, as its suffix says. Rows of other
     lengths than the header, two columns of one name, no rows and other separators are refused.
-    `is_id` and `is_category` tell by its name whether a column stays text, in which 007 and 7 are
+    Columns of `ids` and those that are categories by their names stay text, in which 007 and 7 are
     two queries. NA, NULL, nan and the like are missing numbers and ids, but not missing words: NA
     may be Namibia.
     """
@@ -43,7 +43,7 @@ def read_csv(path: Path, is_id: Callable[[str], bool], is_category: Callable[[st
         with reading(path):
             header = _check_rows(path)
             # Without low_memory=False, it guesses a type for each chunk of rows.
-            frame = read(dtype={name: str for name in header if is_id(name)}, low_memory=False)
+            frame = read(dtype=dict.fromkeys(ids, str), low_memory=False)
             words = [name for name in header if is_category(name)]
             if words:
                 only_empty = {"keep_default_na": False, "na_values": [""]}

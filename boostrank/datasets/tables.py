@@ -75,9 +75,6 @@ def read_tables(paths: Sequence[Any], columns: Columns, words: Collection[str] =
     `words` are features of a model that are text also where CSV has numbers only.
     """
 
-    def is_id(name: str) -> bool:
-        return name in columns.ids
-
     def is_category(name: str) -> bool:
         return name in columns.categorical or feature_name(name) in words
 
@@ -85,7 +82,7 @@ def read_tables(paths: Sequence[Any], columns: Columns, words: Collection[str] =
     for path in map(Path, paths):
         try:
             csv = without_compression(path).suffix.lower() == ".csv"
-            frame = read_csv(path, is_id, is_category) if csv else _read_parquet(path)
+            frame = read_csv(path, columns.ids, is_category) if csv else _read_parquet(path)
         except ImportError as error:
             raise needs(
                 f"{path}: CSV and parquet files need pandas and pyarrow", TABLES, error
