@@ -95,12 +95,14 @@ def exact_err(stops):
     return value
 
 
-@pytest.mark.parametrize("gain", ["exponential", "linear"])
-def test_the_swaps_of_err_do_not_cancel(gain, rng):
+@pytest.mark.parametrize(
+    ("gain", "unit"), [("exponential", 1.0), ("linear", 1.0), ("linear", 2.0**-31)]
+)
+def test_the_swaps_of_err_do_not_cancel(gain, unit, rng):
     """A document of grade 30 stops all but 1e-9 of the users, and what follows still counts."""
     for n in (2, 3, 7, 12):
         labels = rng.integers(24, 31, n).astype(float)
-        labels = labels if gain == "exponential" else np.exp2(labels)
+        labels = labels if gain == "exponential" else unit * np.exp2(labels)
         scores = rng.normal(size=n)
         gains = [
             Fraction(2) ** int(y) - 1 if gain == "exponential" else Fraction(y) for y in labels

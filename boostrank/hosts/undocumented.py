@@ -80,7 +80,8 @@ Numba
   Without: a helper that should count references and does not goes unnoticed.
   Test: tests/test_package.py, test_arrays_that_nobody_would_free_are_refused.
 - ``_cache`` of a compiled function, the methods of `numba.core.caching.FunctionCache`, ``_reduce``
-  and ``_rebuild`` of what is compiled (``objectives/engine/cache.py``). Without: kernels are compiled in every process.
+  and ``_rebuild`` of what is compiled (``objectives/engine/cache.py``). Without: kernels are
+  compiled in every process.
   Test: tests/test_processes.py, test_damaged_machine_code_is_compiled_again_once.
 - ``state.library`` of a compiler, and its methods for finishing its code
   (``objectives/engine/jit.py``). Without: compiling takes longer, and gradients of the process that

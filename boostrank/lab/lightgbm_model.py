@@ -142,9 +142,10 @@ class LightGBMModel(FileModel):
         return found._replace(names=None) if made_up(found.names or ()) else found
 
     @property
-    def first_is_constant(self) -> bool:
+    def seems_shifted(self) -> bool:
         varied = self.booster.dump_model(num_iteration=1)["feature_infos"]
-        return self.booster.feature_name()[0] not in varied
+        names = self.booster.feature_name()
+        return names[0] not in varied and names[-1] in varied
 
     @property
     def n_trees(self) -> int:

@@ -106,7 +106,7 @@ class Model(ABC):
         cls, objective: Objective | str, labels: Floats, settings: Settings
     ) -> tuple[Objective | str, Floats, dict[str, Any]]:
         """Return what the host trains on: objective and labels with their gain, and parameters."""
-        own = cls._by_usual_names(settings.params.get(cls.host, {}))
+        own = cls.with_usual_names(settings.params.get(cls.host, {}))
         params = {**cls.shared(settings), **own}
         if isinstance(objective, Objective):
             return with_gain_of(settings.gained(objective), params, cls.host), labels, params
@@ -116,7 +116,7 @@ class Model(ABC):
         return objective, labels, gain | params
 
     @classmethod
-    def _by_usual_names(cls, params: Mapping[str, Any]) -> dict[str, Any]:
+    def with_usual_names(cls, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return the host's own parameters by the names that `shared` has."""
         for given, (own, instead) in product(params, _OWN.items()):
             if given == own or given in LIGHTGBMS_OTHER_NAMES.get(own, ()):
@@ -212,8 +212,8 @@ class FileModel(Model):
         """The features in training; `sparse` is True only where absent ones were missing."""
 
     @property
-    def first_is_constant(self) -> bool:
-        """Whether the file says that the first feature never varied in training."""
+    def seems_shifted(self) -> bool:
+        """Whether the first feature, but not the last, never varied in training."""
         return False
 
 

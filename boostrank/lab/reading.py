@@ -72,7 +72,7 @@ def load_features(data: list[Path], named: Columns, model: FileModel) -> tuple[F
     absent = np.nan if trained.sparse else 0.0
     first = 0 if from_0 else 1
     scored = load_letor_features(data, trained.width, first=first, absent=absent)
-    if not names and not scored[:, -1].any() and model.first_is_constant:
+    if not names and not scored[:, -1].any() and model.seems_shifted:
         raise ValueError(
             f"{data[0]}: the model's first feature was constant in training, and its last is not "
             "here: LightGBM, if it trained on a svmlight file, took feature 1 for its second. "

@@ -367,7 +367,7 @@ def tune(
     optuna = load("optuna", "tuning needs Optuna", "optuna")
     import_host(learner.host)
     check_count("n_trials", n_trials)
-    own = TRAINERS[learner.host]._by_usual_names(params or {})
+    own = TRAINERS[learner.host].with_usual_names(params or {})
     settings = Settings(
         rounds=rounds,
         seed=seed,

@@ -68,8 +68,8 @@ class XGBoostModel(FileModel):
         return ""
 
     @classmethod
-    def _by_usual_names(cls, params: Mapping[str, Any]) -> dict[str, Any]:
-        return xgboost_constraints(super()._by_usual_names(params))
+    def with_usual_names(cls, params: Mapping[str, Any]) -> dict[str, Any]:
+        return xgboost_constraints(super().with_usual_names(params))
 
     @staticmethod
     def shared(settings: Settings) -> dict[str, Any]:

@@ -16,7 +16,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -32,47 +31,33 @@ _DIGEST = hashlib.sha256().digest_size
 
 def _folders(source: Path) -> Iterator[Path]:
     """Where machine code of a source file may be: named by the user, in the package, at home."""
-    name = f"{source.parent.name}_{hashlib.sha256(bytes(source.parent)).hexdigest()[:16]}"
-    given = getattr(numba.config, "CACHE_DIR", "")
-    if given:
-        yield Path(given) / name
+    if given := getattr(numba.config, "CACHE_DIR", ""):
+        yield Path(given) / "boostrank"
     yield source.parent / "__pycache__"
     home = Path(AppDirs(appname="numba", appauthor=False).user_cache_dir)  # type: ignore[no-untyped-call]
     if home.is_absolute():  # it is "~/.cache" for a user without a home
-        yield home / name
-
-
-@lru_cache
-def _stamp(source: Path) -> str:
-    return hashlib.sha256(source.read_bytes()).hexdigest()
+        yield home / "boostrank"
 
 
 class KernelCache(FunctionCache):
     """The cache of one function, with a file for each signature and processor.
 
-    Parameters
-    ----------
-    function : function
-
-    Raises
-    ------
-    OSError
-        If the function's file cannot be read.
+    The function's name must tell one version of the sources from another. If its file is not there,
+    as in an archive, that is an OSError.
     """
 
     def __init__(self, function: Any) -> None:
-        source = Path(inspect.getfile(function))
+        source = Path(inspect.getfile(function)).resolve(strict=True)
         self._py_func = function
         self._cache_path = str(source.parent)  # only told
         self._folders = list(_folders(source))
-        self._stamp = (numba.__version__, _stamp(source))
         self._name = re.sub("[<>]", "", function.__qualname__)  # Windows' files have none in names
-        line, python = function.__code__.co_firstlineno, sys.implementation.cache_tag
-        self._base = f"{source.stem}.{self._name}-{line}.{python}"
+        self._base = f"{source.parent.name}.{source.stem}.{self._name}"
 
     def _file(self, key: Any) -> str:
-        name = hashlib.sha256(repr((self._stamp, key)).encode()).hexdigest()[:16]
-        return f"{self._base}.{name}.nbc"
+        made_by = numba.__version__, sys.implementation.cache_tag
+        digest = hashlib.sha256(repr((made_by, key)).encode()).hexdigest()[:32]
+        return f"{self._base}.{digest}.nbc"
 
     def folder(self) -> Path:
         """Return the first folder that can be written, or raise an OSError."""
@@ -93,10 +78,8 @@ class KernelCache(FunctionCache):
                     content = (folder / self._file(key)).read_bytes()
                     digest, code = content[:_DIGEST], content[_DIGEST:]
                     if hashlib.sha256(code).digest() == digest:  # else cut off, or something else
-                        known, data = pickle.loads(code)
-                        if known == key:
-                            rebuild: Any = CompileResult._rebuild
-                            return rebuild(target_context, *data)
+                        rebuild: Any = CompileResult._rebuild
+                        return rebuild(target_context, *pickle.loads(code))
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -105,7 +88,7 @@ class KernelCache(FunctionCache):
             if data.library.has_dynamic_globals:
                 return
             key = self._index_key(sig, data.codegen)  # type: ignore[no-untyped-call]
-            code = dumps((key, data._reduce()))  # type: ignore[no-untyped-call]
+            code = dumps(data._reduce())  # type: ignore[no-untyped-call]
             path = self.folder() / self._file(key)
             part = path.with_suffix(f".{uuid4().hex}.tmp")
             try:

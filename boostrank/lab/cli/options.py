@@ -184,7 +184,7 @@ def with_preset(
             options -= {"num_leaves", "max_leaves"}
         own = presets.REGULARIZED.get(host, {})
         chosen[host] = {name: value for name, value in own.items() if name not in options}
-        chosen[host] |= model._by_usual_names(params.get(host, {}))
+        chosen[host] |= model.with_usual_names(params.get(host, {}))
     return chosen
 
 
