@@ -236,7 +236,7 @@ ANY_GRADE = st.one_of(
     st.integers(0, 31).map(float),
     st.sampled_from([0.0, 5e-324, 1e-17, 1.0, 49.8, 1000.0]),
 )
-ANY_WEIGHT = st.one_of(st.floats(0, 1.7e308), st.sampled_from([0.0, 5e-324, 1.0]))
+ANY_WEIGHT = st.one_of(st.floats(0, 1e300), st.sampled_from([0.0, 5e-324, 1.0]))
 ANY_SCALE = st.floats(-300, 300).map(lambda e: 10.0**e)
 ANY_COUNT = st.one_of(st.integers(1, 9), st.integers(1, 2**53))
 ANY_PARAMETERS = {

@@ -324,7 +324,7 @@ def test_all_parameters_of_xgboosts_own_objectives_are_known():
 def test_the_workbench_takes_parameters_by_any_name(host, usual, other):
     """Its own settings have the usual names, to which the hosts would give precedence."""
     data = make_ranking(20, 10, n_features=3, seed=0)
-    value = {"learning_rate": 0.5, "metric": "ndcg"}.get(usual, 3)
+    value = {"learning_rate": 0.5, "metric": "ndcg", "feature_fraction": 0.5}.get(usual, 3)
 
     def train(params):
         settings = Settings(rounds=2, min_docs=5, params={host: params})

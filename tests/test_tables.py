@@ -235,7 +235,7 @@ def test_folds_by_a_column_need_its_value_in_every_row(tmp_path):
     made = read_folds([path], named, seed=0, shuffle=False, by="year")
     assert [len(test) for _, _, test in made.positions] == [10, 10, 10]
     for how in ({}, {"by": "year"}):
-        forward, _ = read_folds([path], named, seed=0, shuffle=False, forward=True, gap=1, **how)
+        forward = read_folds([path], named, seed=0, shuffle=False, forward=True, gap=1, **how)
         assert " forward in time, gap 1; " in forward.about
     frame.assign(year=2020 + DATA.qid % 3 / 4).to_csv(path, index=False)  # quarters
     quarters = read_folds([path], named, seed=0, shuffle=False, by="year")
