@@ -122,6 +122,7 @@ EQUIVALENT = {
     "swaps.swaps_of: (2, n) => (3, n)",
     "sigmoid: constant(0.0) => constant(1.0)",  # coefficients of sums that nobody asks for
     "order.order_by_score: width + 1 => width + 2",
+    "order.order_by_score: (2, width + 1) => (3, width + 1)",
     "bisection.grade_levels: n + 1 => n + 2",
     "sigmoid.run_all: 2 * channels => 3 * channels",
     "sigmoid: new_room(0, 0, 0, 0) => new_room(0, 0, 0, 1)",
