@@ -411,9 +411,12 @@ MODELS = pytest.mark.parametrize(
 
 
 @MODELS
-def test_predict_refuses_another_number_of_features(host, name, files, parts, tmp_path):
+def test_predict_refuses_another_number_of_features(host, name, parts, tmp_path):
     model, out = tmp_path / name, tmp_path / "scores.txt"
-    run("train", files[0], "-o", "gbrank", "--host", host, "--model", model, *SMALL)
+    X = parts[0].X.copy()
+    X[:, 0] = 1.0  # as in models that LightGBM trained on a svmlight file
+    data = write(tmp_path / "train.txt", svmlight(RankingData(X, parts[0].y, parts[0].qid)))
+    run("train", data, "-o", "gbrank", "--host", host, "--model", model, *SMALL)
     X, y, qid = parts[1].X, parts[1].y, parts[1].qid
     more = RankingData(np.hstack([X, X[:, :2]]), y, qid)
     wide = write(tmp_path / "wide.txt", svmlight(more))

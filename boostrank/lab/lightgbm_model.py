@@ -143,6 +143,9 @@ class LightGBMModel(FileModel):
 
     @property
     def seems_shifted(self) -> bool:
+        params = self.booster.params
+        if params.get("deterministic") and params.get("force_col_wise"):
+            return False  # as `shared` has it: trained here, on arrays
         varied = self.booster.dump_model(num_iteration=1)["feature_infos"]
         names = self.booster.feature_name()
         return names[0] not in varied and names[-1] in varied
