@@ -132,11 +132,13 @@ def test_what_is_tried_reaches_objective_and_trees(host, data, tmp_path, monkeyp
         assert all(trial.params.keys() == space.keys() for trial in trials)
 
 
+@pytest.mark.parametrize("host", TRAINERS)
 def test_what_is_given_is_not_tuned(host, data, tmp_path):
-    learner = Learner("ranknet", host, boostrank.RankNet())
+    objective = "QueryRMSE" if host == "catboost" else boostrank.RankNet()
+    learner = Learner("a learner", host, objective)
     given = {"eta": 0.2, "reg_lambda": 3.0}
     tuned = search.tune(data, learner, tmp_path, **SMALL, params=given)
-    fixed = {"learning_rate", "reg_lambda", "lambda_l2"}
+    fixed = {"learning_rate", "reg_lambda", "lambda_l2", "l2_leaf_reg"}
     assert all(fixed.isdisjoint(trial.params) for trial in tuned.trials)
     assert re.findall(rf'"(?:{"|".join(fixed)})": (.+),', tuned.snippet) == ["0.2", "3.0"]
 

@@ -1,9 +1,9 @@
 """Boosters of CatBoost, to compare with: it accepts none of our objectives."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,6 +23,13 @@ class CatBoostModel(Model):
 
     host = "catboost"
     builtins = ("QueryRMSE", "YetiRank", "YetiRankPairwise", "RMSE")
+    other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "learning_rate": ("eta",),
+        "depth": ("max_depth",),
+        "l2_leaf_reg": ("reg_lambda",),
+        "rsm": ("colsample_bylevel",),
+        "random_seed": ("random_state",),
+    }
 
     @staticmethod
     def shared(settings: Settings) -> dict[str, Any]:
