@@ -24,7 +24,7 @@ def _logistic(round: int, total_rounds: int, first: float, last: float) -> float
 def _halving(round: int, total_rounds: int, first: float, last: float) -> float:
     # Values first, first/2, ..., last, each for an equal share of the rounds.
     values = max(1, 1 + math.floor(math.log2(first) - math.log2(last) + 1e-9))
-    return math.ldexp(first, -((round - 1) * values // total_rounds))
+    return math.ldexp(first, -int((round - 1) * values // total_rounds))
 
 
 def _linear(round: int, total_rounds: int, first: float, last: float) -> float:

@@ -20,7 +20,7 @@ def test_halving_gives_each_value_an_equal_share_of_the_rounds():
     # More values than rounds: some are left out, the first is kept.
     assert [Schedule("halving", 2)(m) for m in (1, 2)] == [64.0, 1.0]
     halving = Schedule("halving", 2001, first=2.0**1000, last=2.0**-1000)
-    assert [halving(1001), halving(2001)] == [1.0, 2.0**-1000]
+    assert [halving(np.int64(1001)), halving(2001)] == [1.0, 2.0**-1000]
 
 
 def test_linear_and_geometric_go_straight_from_first_to_last():
