@@ -54,7 +54,8 @@ class KernelCache(FunctionCache):
         self._name = re.sub("[<>]", "", function.__qualname__)  # Windows' files have none in names
         self._base = f"{source.parent.name}.{source.stem}.{self._name}"
 
-    def _file(self, key: Any) -> str:
+    def _file(self, sig: Any, codegen: Any) -> str:
+        key = self._index_key(sig, codegen)  # type: ignore[no-untyped-call]
         made_by = numba.__version__, sys.implementation.cache_tag
         digest = hashlib.sha256(repr((made_by, key)).encode()).hexdigest()[:32]
         return f"{self._base}.{digest}.nbc"
@@ -72,10 +73,10 @@ class KernelCache(FunctionCache):
         """Return the machine code for a signature, or None: Numba then compiles it."""
         with suppress(Exception):
             target_context.refresh()
-            key = self._index_key(sig, target_context.codegen())  # type: ignore[no-untyped-call]
+            name = self._file(sig, target_context.codegen())
             for folder in self._folders:
                 with suppress(OSError):
-                    content = (folder / self._file(key)).read_bytes()
+                    content = (folder / name).read_bytes()
                     digest, code = content[:_DIGEST], content[_DIGEST:]
                     if hashlib.sha256(code).digest() == digest:  # else cut off, or something else
                         rebuild: Any = CompileResult._rebuild
@@ -87,9 +88,8 @@ class KernelCache(FunctionCache):
         with suppress(Exception):
             if data.library.has_dynamic_globals:
                 return
-            key = self._index_key(sig, data.codegen)  # type: ignore[no-untyped-call]
             code = dumps(data._reduce())  # type: ignore[no-untyped-call]
-            path = self.folder() / self._file(key)
+            path = self.folder() / self._file(sig, data.codegen)
             part = path.with_suffix(f".{uuid4().hex}.tmp")
             try:
                 part.write_bytes(hashlib.sha256(code).digest() + code)
