@@ -49,10 +49,12 @@ def _active_sums(
         g, h = grad[rows], hess[rows]
         pulls = bends = count = 0.0
         for i in range(len(g)):
-            active = abs(g[i]) > least * h[i]
-            pulls += abs(g[i]) if active else 0.0
-            bends += h[i] if active else 0.0
-            count += 1.0 if active else 0.0
+            # All three at once: three conditions in a row would keep the loop from using vectors.
+            own = abs(g[i]), h[i], 1.0
+            pull, bend, one = own if own[0] > least * h[i] else (0.0, 0.0, 0.0)
+            pulls += pull
+            bends += bend
+            count += one
         sums[block, 0] = pulls
         sums[block, 1] = bends
         sums[block, 2] = count
