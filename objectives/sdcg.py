@@ -95,8 +95,8 @@ def of_ranked_pair(p: Rules, worse: Document, better: Document) -> tuple[float, 
 
 
 FIT = fit_of(pair_entry(SLOPE, SLOPE, odd=True), pair_entry(SLOPE, SLOPE), weight=DIFFERENCE)
-# Times c of the document that receives, and minus or plus that of the other one.
-RANKED_FIT = fit_of(lambda *place: [SLOPE, -SLOPE], lambda *place: [SLOPE, SLOPE])
+# Minus or plus c of the other document, and that of the one that receives.
+RANKED_FIT = fit_of(lambda *place: [-SLOPE, SLOPE], lambda *place: [SLOPE, SLOPE])
 _losses = Sums(**SMOOTH_RANKS, finish=step(write_costs))
 
 

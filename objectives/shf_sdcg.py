@@ -119,7 +119,7 @@ FIT = fit_of(pair_entry(SLOPE, _QUARTER, odd=True), pair_entry(SLOPE, _QUARTER),
 def _of_ranked(odd: bool, relation: int, side: int) -> list[Floats]:
     """Return the numbers of pulls, or of curvatures unless `odd`."""
     if relation == SAME:
-        return [SLOPE, -SLOPE if odd else SLOPE]
+        return [-SLOPE if odd else SLOPE, SLOPE]
     value = SLOPE if relation == RIGHT else _QUARTER
     return [better_sign(relation, side) * value if odd else value] * 2
 

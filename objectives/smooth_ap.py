@@ -106,7 +106,7 @@ def of_pair(p: Rules, worse: Document, better: Document) -> tuple[float, float]:
 def _far(odd: bool, relation: int, side: int) -> list[Floats]:
     """Return the numbers of pulls, or of curvatures unless `odd`, by channel."""
     if relation == SAME:
-        return [-SLOPE if odd else SLOPE, SLOPE, 0.0 * SLOPE, 0.0 * SLOPE]
+        return [SLOPE, -SLOPE if odd else SLOPE, 0.0 * SLOPE, 0.0 * SLOPE]
     value = better_sign(relation, side) * SLOPE if odd else SLOPE
     return [0.0 * SLOPE, 0.0 * SLOPE, value, value]
 

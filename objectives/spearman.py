@@ -78,18 +78,19 @@ from .validation import NUMBERS
 
 
 def of_rank(p: Rules, worse: Document, better: Document) -> tuple[float, float]:
-    """Return how much over 1/2 a pair adds to the better document's rank, and rho_ij."""
-    share = 1.0 / (worse.decay + better.decay)
-    return worse.decay * share - 0.5, worse.decay * better.decay * share * share
+    """Return how much over 1/2 a pair adds to the better document's rank."""
+    return worse.decay / (worse.decay + better.decay) - 0.5, 0.0
 
 
 def of_pair(p: Rules, worse: Document, better: Document) -> tuple[float, float]:
-    """Return (c_i - c_j) rho_ij."""
+    """Return (c_i - c_j) rho_ij and rho_ij."""
     share = 1.0 / (worse.decay + better.decay)
-    return (better.own - worse.own) * (worse.decay * better.decay * share * share), 0.0
+    rho = worse.decay * better.decay * share * share
+    return (better.own - worse.own) * rho, rho
 
 
-FIT = fit_of(lambda *place: [SLOPE, -SLOPE], lambda *place: [constant(0.0)] * 2)
+# Sums over rho_ij come with the ranks, so that only those over c_j rho_ij are left.
+FIT = fit_of(lambda *place: [-SLOPE], lambda *place: [constant(0.0)])
 
 
 @jit_helper
@@ -115,7 +116,7 @@ def _write_label_ranks(batch: Batch, w: Columns) -> None:
 
 @step
 def write_differences(p: Rules, batch: Batch, w: Columns) -> None:
-    """Write c into OWN, and the sums of rho into WORTH."""
+    """Write c into OWN, and the sums of rho between blocks into WORTH."""
     _write_label_ranks(batch, w)
     for m in range(batch.blocks):
         begin, n = w.whole[BEGIN, m], w.whole[SIZE, m]
@@ -131,8 +132,8 @@ def divide(p: Rules, batch: Batch, w: Columns) -> None:
         n = float(w.whole[SIZE, m])
         unit = n * (n * n - 1.0) / 12.0
         for i in range(w.whole[BEGIN, m], w.whole[BEGIN, m] + w.whole[SIZE, m]):
-            slopes = w.real[WORTH, i]
-            w.real[PULL, i] /= unit
+            far, slopes = w.real[WORTH, i], w.real[WORTH, i] + w.real[CURVATURE, i]
+            w.real[PULL, i] = (w.real[PULL, i] + w.real[OWN, i] * far) / unit
             w.real[CURVATURE, i] = slopes * slopes * n / (n - 1.0) / unit  # gauss-newton
 
 

@@ -194,7 +194,6 @@ EQUIVALENT = {
     # nor weight, the largest value allowed is not among the wrong ones, only the nearest is named.
     "bisection.halve: lowest + 1 => lowest - 1 (2)",
     "engine/gains.write_exponential_gains: len(y) if rest > 0 else 0 => len(y) if rest > 0 else 1",
-    "parts._write_channels: channels > 1 => channels >= 1",
     "pairs._columns: array.ndim <= 2 => array.ndim <= 3",
     "pairs._columns: array.reshape(0, 2) => array.reshape(0, 3)",
     "validation.check_labels: wrong > most => wrong >= most",

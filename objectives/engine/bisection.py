@@ -89,7 +89,6 @@ def halve(b: Bisection, waiting: int) -> tuple[int, int, int, int]:
             high = between
     if low > lowest + 1 and middle - begins[low - 1] < begins[low] - middle:
         low -= 1
-    parts[2 * waiting] = lowest
     parts[2 * waiting + 1] = low
     parts[2 * waiting + 2] = low
     parts[2 * waiting + 3] = last

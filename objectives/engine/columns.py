@@ -204,24 +204,23 @@ def pack(
             write_order(spare, n, by_score, work)
             for rank in range(n):
                 ranks[by_score[rank]] = rank
-        levels = key
-        if long:
-            levels = spare
-            levels[by_worth[0]] = 0.0
-            for i in range(1, n):
-                d, below = by_worth[i], by_worth[i - 1]
-                levels[d] = levels[below] + (1.0 if key[d] > key[below] else 0.0)
         for i in range(np.uint64(n)):
             d, column = np.uint64(by_score[i] if long else by_worth[i]), begin + i
             document[column] = row + d
             score[column], worth[column] = scores[row + d], _product(scale, key[d])
-            own[column], counts[column] = 1.0, 1.0
-            lowest = p.pairs == TO_HIGHER and key[d] == key[by_worth[0]]
-            by_level = long or lowest or p.pairs == DIFFERENT
-            level[column] = levels[d] if by_level else float(i)
-            if long or p.sort:
-                place[column] = ranks[d]
-                counts[column] = 1.0 if p.top == 0 or ranks[d] < p.top else 0.0
+            own[column], counts[column], level[column] = 1.0, 1.0, key[d]
+        for i in range(np.uint64(n if p.sort else 0)):
+            d, column = np.uint64(by_score[i] if long else by_worth[i]), begin + i
+            place[column] = ranks[d]
+            counts[column] = 1.0 if p.top == 0 or ranks[d] < p.top else 0.0
+        rising, below = 0.0, key[by_worth[0]]
+        for i in range(np.uint64(n if long or p.pairs != DIFFERENT else 0)):
+            d = np.uint64(by_worth[i])
+            rising += 1.0 if key[d] > below else 0.0
+            below = key[d]
+            column = begin + (np.uint64(ranks[d]) if long else i)
+            alone = not long and (rising > 0.0 or p.pairs != TO_HIGHER)
+            level[column] = float(i) if alone else rising
         w.whole[QUERY, blocks], w.whole[BEGIN, blocks], w.whole[SIZE, blocks] = q, columns, n
         w.real[CUT, blocks] = float(p.k)
         pairs, lower = 0, 0

@@ -28,6 +28,8 @@ from .columns import (
     BOTTOM,
     CURVATURE,
     DECAY,
+    FACTORIZABLE,
+    FAR,
     POWER,
     PULL,
     RECEIVED,
@@ -172,7 +174,7 @@ def difference_of_own(entry: Function) -> Function:
 
     def of_both(relation: int, side: int) -> list[Floats]:
         (value,) = entry(relation, side)
-        value = -value if side == ABOVE else value
+        value = value if side == ABOVE else -value
         return [value, -value]
 
     return of_both
@@ -182,7 +184,8 @@ def fit_of(*entries: Function, weight: int = NO_WEIGHT) -> Fit:
     """Return the fit of sums (see `sums_of`) whose terms are powers of one exponential."""
     numbers = sums_of(entries)[None]
     terms = numbers.shape[-1] - 1
-    products = np.array([[0, 1, *range(1, terms - 1)], [0, 1, *[1] * (terms - 2)]], np.int64)
+    halves = np.arange(terms) // 2
+    products = np.stack([halves, np.arange(terms) - halves])  # of even powers: short chains
     return Fit(
         np.array([math.inf]),
         np.zeros((1, 0)),
@@ -265,15 +268,22 @@ def _write_decays(own_rate: float, rates: Floats, blocks: int, w: Columns) -> No
     """Write the exponentials of distances to both edges of each block."""
     scores, x = w.real[SCORE], w.real[POWER]
     end = w.whole[BEGIN, blocks - 1] + w.whole[SIZE, blocks - 1]
-    for base in range(len(rates) + 1):
-        rate = own_rate if base == 0 else rates[base - 1]
-        for side in range(1 if base == 0 else 0, 2):  # `columns` has written the first
+    to_top, to_bottom = w.real[DECAY], w.real[FAR]  # `columns` has written the first
+    for m in range(blocks):
+        begin, n = np.uint64(w.whole[BEGIN, m]), np.uint64(w.whole[SIZE, m])
+        across = math.exp(-own_rate * (w.real[TOP, m] - w.real[BOTTOM, m]))
+        for i in range(begin, begin + n):
+            to_bottom[i] = across / to_top[i]
+        for i in range(begin, begin if w.whole[FACTORIZABLE, m] else begin + n):
+            to_bottom[i] = math.exp(-own_rate * (scores[i] - w.real[BOTTOM, m]))
+    for base in range(len(rates)):
+        for side in range(2):
             edges = w.real[TOP + side]
             for m in range(blocks):
                 begin, n = np.uint64(w.whole[BEGIN, m]), np.uint64(w.whole[SIZE, m])
                 for i in range(begin, begin + n):
-                    x[i] = max(-rate * abs(scores[i] - edges[m]), -1e300)
-            exponentials(x, w.real[DECAY + 2 * base + side], strided(end))
+                    x[i] = max(-rates[base] * abs(scores[i] - edges[m]), -1e300)
+            exponentials(x, w.real[FAR + 1 + 2 * base + side], strided(end))
 
 
 @jit_disjoint

@@ -114,9 +114,7 @@ def scale_sums(p: Rules, batch: Batch, w: Columns) -> None:
     """Multiply each query's sums by log2(1 + L)/L, or divide them by its number of pairs."""
     for m in range(batch.blocks):
         begin, n = np.uint64(w.whole[BEGIN, m]), np.uint64(w.whole[SIZE, m])
-        factor = 1.0
-        if p.normalize and not p.by_gain:
-            factor = 1.0 / w.real[PAIRS, m]
+        factor = 1.0 / w.real[PAIRS, m] if p.normalize and not p.by_gain else 1.0
         if p.offset > 0.0:
             farthest = 0.0
             for column in range(begin, begin + n):

@@ -253,7 +253,7 @@ def _write_weights(
 
 @jit_helper
 def _write_channels(channels: int, gained: bool, columns: int, v: Columns) -> None:
-    """Write u and v: (1) and (1), or as many as needed of (OWN, 1, WORTH, 1), (1, OWN, 1, WORTH).
+    """Write u and v: as many channels as needed of (1, OWN, 1, WORTH) and (OWN, 1, WORTH, 1).
 
     With `gained`, each of them twice: u times the worth, then v times the worth.
     """
@@ -261,8 +261,8 @@ def _write_channels(channels: int, gained: bool, columns: int, v: Columns) -> No
     for channel in range(channels * copies):
         base, by_sent = channel // copies, channel % copies
         for sends in range(2):
-            by_own = base == sends and channels > 1
-            by_worth = base == 2 + sends or (gained and by_sent == sends)
+            by_own = base + sends == 1
+            by_worth = base + sends == 3 or (gained and by_sent == sends)
             # Without branches, which take long to compile.
             a, b = 1.0 if by_own else 0.0, 1.0 if by_worth else 0.0
             out = v.real[SENT + channel if sends else RECEIVED + channel]

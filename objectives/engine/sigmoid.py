@@ -57,9 +57,7 @@ def no_pairs_(first: int, last: int, p: Rules, w: Columns) -> None:
 no_pairs = Compiled(no_pairs_, *NEAR)
 
 
-def no_parts_(
-    near: Function, p: Rules, fit: Fit, n: int, w: Columns, v: Columns, room: Room
-) -> None:
+def no_parts_(near: Function, p: Rules, fit: Fit, n: int, w: Columns, v: Columns, r: Room) -> None:
     """Do nothing."""
 
 

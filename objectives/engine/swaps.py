@@ -48,19 +48,16 @@ def swaps_of(target: int, k: int, d: Discount, gains: Floats, order: Integers) -
     """Return (*) for one query; `order` puts `gains` in ranked order, k (or 0) cuts off Z."""
     n = len(order)
     x, c = np.empty(n), np.ones(n)
-    for a in range(n):
-        x[a] = gains[order[a]]
     upper, lower = np.zeros((2, n)), np.zeros((2, n))
     relevant = 0
     for a in range(n):
+        x[a] = gains[order[a]]
         relevant += 1 if x[a] > 0.0 else 0
     if target == ERR:
         _write_err(x, upper, lower, c)
         return Swaps(x, upper, lower, c)
     if target <= DCG:
-        unit = 1.0
-        if target == NDCG:
-            unit = ideal_dcg(gains, k, d)
+        unit = ideal_dcg(gains, k, d) if target == NDCG else 1.0
         for a in range(n):
             x[a] /= unit
             counts = rank_discount(d, n, a + 1)
@@ -148,8 +145,7 @@ def add_swapped_pairs(p: Any, scores: Floats, gains: Floats, grad: Floats, hess:
     swaps = swaps_of(p.target, p.truncation, p.discount, gains, order)
     top = min(p.truncation, n) if p.truncation > 0 else n
     spread = p.norm and scores[order[0]] != scores[order[n - 1]]
-    loss = 0.0
-    total = 0.0  # L
+    loss, total = 0.0, 0.0  # the second is L
     for a in range(top):
         i = order[a]
         for b in range(a + 1, n):
