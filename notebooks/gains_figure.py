@@ -1,4 +1,4 @@
-"""The figure and the table of docs/gains.md: revenue as the label, under two gains.
+"""The figure of docs/gains.md: revenue as the label, under two gains.
 
     python notebooks/gains_figure.py
 

@@ -10,7 +10,7 @@ from textwrap import dedent
 import pytest
 from boostrank.objectives import CLASSES
 from boostrank.objectives.contract import Cost
-from boostrank.objectives.engine import columns, divided, far_field
+from boostrank.objectives.engine import columns, divided
 from boostrank.objectives.engine.swaps import TARGETS, VARIANTS
 
 from boostrank import LambdaRank
@@ -130,8 +130,6 @@ def test_the_first_page_leads_to_all_others():
 
 
 def test_pages_state_what_the_code_has():
-    tuning = columns.Tuning()
-    terms = [divided.coefficients(1.0, 0.01, n)[1].shape[1] for n in divided.SPREADS]
     choices = [("target", target) for target in TARGETS] + [("variant", each) for each in VARIANTS]
     by_pairs = [
         value
@@ -139,9 +137,7 @@ def test_pages_state_what_the_code_has():
         if LambdaRank(**{name: value}).contract.cost == Cost.QUADRATIC
     ]
     for page, statement in (
-        ("speed", f"up to {tuning.direct} documents, and blocks of {tuning.block} documents"),
         ("speed", f"up to {columns.QUICK_PAIRS.direct:,} documents"),
-        ("speed", f"with {terms[0]} to {terms[-1]} terms rather than {far_field.TERMS}"),
         ("hosts", f"sigma times offset is below {divided.LEAST}."),
         ("hosts", "`target=` {}, {} or {} or `variant=` {} or {}, ".format(*by_pairs)),
     ):
