@@ -13,6 +13,7 @@ import numpy as np
 from accuracy_dial import Trees
 from boostrank.objectives.validation import Floats
 from ranking_sets import folds, ndcg, parser, svg, trained
+from scipy.special import logit
 
 import boostrank
 from boostrank import plot
@@ -21,13 +22,6 @@ from boostrank.metrics.probabilities import probabilities
 
 TOP = {"ohsumed": 2.0, "mq2008": 2.0, "yandex": 4.0}
 MEASURES = ("ece", "brier", "logloss")
-
-
-def log_odds(p: Floats) -> Floats:
-    """Return the scores that `boostrank.evaluate` takes for probabilities."""
-    kept = np.clip(p, 1e-6, 1.0 - 1e-6)
-    scores: Floats = np.log(kept / (1.0 - kept))
-    return scores
 
 
 def run(name: str, host: str, seed: int) -> dict[str, list[tuple[Floats, ...]]]:
@@ -50,7 +44,8 @@ def run(name: str, host: str, seed: int) -> dict[str, list[tuple[Floats, ...]]]:
             scores = on_test
             if row != "calibrated":
                 platt = Platt(top=top).fit(on_held[best], held.y)
-                scores = log_odds(platt.predict(on_test))
+                # `evaluate` reads scores as log-odds.
+                scores = logit(np.clip(platt.predict(on_test), 1e-6, 1.0 - 1e-6))
             kept = scores, test.y / top, test.group, ndcg(on_test, test)
             found.setdefault(row, []).append(kept)
     return found

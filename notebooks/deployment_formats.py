@@ -222,13 +222,6 @@ def shap_sums(model):
     return explainer.shap_values(X).sum(axis=1) + explainer.expected_value
 
 
-def host_sums(model):
-    """Return the sums of the host's own contributions."""
-    if isinstance(model, lightgbm.Booster):
-        return model.predict(X, pred_contrib=True).sum(axis=1)
-    return model.predict(xgboost.DMatrix(X), pred_contribs=True).sum(axis=1)
-
-
 WAYS = {
     "the host's file": the_file,
     "treelite": treelite_predict,
@@ -241,7 +234,6 @@ WAYS = {
     "sklearn2pmml": sklearn2pmml_predict,
     "sklearn2pmml, objective renamed": lambda model: sklearn2pmml_predict(renamed(model)),
     "shap": shap_sums,
-    "pred_contrib": host_sums,
     "mlflow": mlflow_predict,
     "mlflow, boostrank's ranker": lambda model: mlflow_predict(model, ranker=True),
 }

@@ -11,10 +11,10 @@ import csv
 
 import numpy as np
 from boostrank.objectives.validation import Floats
-from ranking_sets import DATA
+from ranking_sets import DATA, unshuffled
 
 from boostrank import evaluate
-from boostrank.datasets import Fold, RankingData, letor_folds, load_letor_parts
+from boostrank.datasets import Fold, RankingData
 from boostrank.linear import SVMMAP, AdaRank
 
 C = 10.0 ** np.arange(-2, 4)
@@ -34,12 +34,6 @@ def scaled(data: RankingData) -> RankingData:
     top = np.maximum.reduceat(X, starts)
     X /= np.repeat(np.where(top > 0.0, top, 1.0), data.group, axis=0)
     return RankingData(X, data.y, data.qid)
-
-
-def folds(name: str) -> list[Fold]:
-    """Return the five folds of a version of OHSUMED."""
-    parts = load_letor_parts([DATA / name / f"S{part}.txt.gz" for part in range(1, 6)])
-    return list(letor_folds([scaled(part) for part in parts]))
 
 
 def letor2(algorithm: str) -> tuple[float, float] | None:
@@ -63,7 +57,7 @@ def figures(model: AdaRank | SVMMAP, fold: Fold) -> Floats:
 def main() -> None:
     """Print the table."""
     for name in ("letor2_baselines", "ohsumed"):
-        data = folds(name)
+        data = [Fold(*map(scaled, fold)) for fold in unshuffled(name, 1)]
         for algorithm, models in ROWS.items():
             published = letor2(algorithm) if name == "letor2_baselines" else LETOR3[algorithm]
             theirs = "" if published is None else "{:.3f} / {:.3f}".format(*published)

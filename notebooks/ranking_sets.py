@@ -137,9 +137,8 @@ def folds(name: str, seed: int) -> list[Fold]:
     seed : int
         How parts are dealt, where the data come without parts, and how documents are shuffled.
     """
-    return [
-        Fold(*(part.shuffle_within_queries(seed) for part in fold)) for fold in _folds(name, seed)
-    ]
+    dealt = unshuffled(name, seed)
+    return [Fold(*(part.shuffle_within_queries(seed) for part in fold)) for fold in dealt]
 
 
 def trained(
@@ -192,7 +191,8 @@ def svg(name: str, width: float, height: float) -> AbstractContextManager[Any]:
     return drawn(f"docs/_static/{name}.svg", looks, width, height, **kept)
 
 
-def _folds(name: str, seed: int) -> list[Fold]:
+def unshuffled(name: str, seed: int) -> list[Fold]:
+    """Return the folds of a set with documents as they come; `seed` deals parts, as in `folds`."""
     if name.startswith("synthetic"):
         noise, _, queries = name.removeprefix("synthetic").partition("x")
         data = make_ranking(int(queries), 20, n_features=20, noise=float(noise), seed=seed)

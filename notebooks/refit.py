@@ -12,6 +12,7 @@ import numpy as np
 from accuracy_dial import REAL, ROWS
 from boostrank.objectives.validation import Floats
 from ranking_sets import BASE, ROUNDS, folds, ndcg, tested, trained
+from scipy.stats import sem
 
 from boostrank.datasets import Fold, RankingData
 from boostrank.hosts.stopping import in_proportion
@@ -42,8 +43,7 @@ def main() -> None:
 
 def said(gain: Floats) -> str:
     """Return a mean with its standard error."""
-    counted = gain[~np.isnan(gain)]
-    return f"{counted.mean():+.4f} ({counted.std(ddof=1) / np.sqrt(len(counted)):.4f})"
+    return f"{np.nanmean(gain):+.4f} ({sem(gain, nan_policy='omit'):.4f})"
 
 
 if __name__ == "__main__":
