@@ -1,4 +1,4 @@
-"""What scoring one query costs in each host's own calls: a table of docs/serving.md.
+"""What scoring one query costs in each host's own calls: figures of docs/serving.md.
 
     python notebooks/serving_cost.py
 
