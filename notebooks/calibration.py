@@ -4,7 +4,8 @@
 
 Folds and data are those of ranking_sets.py, trees those of each host's preset. A fold's best of
 100, 200 and 300 rounds is chosen by NDCG@10 on its validation part, where Platt's map of blend's
-scores is learnt too. Results are over the documents of all five test parts.
+scores is learnt too. Results are over the documents of all five test parts;
+cells of the table are those of blend / calibrated.
 """
 
 from itertools import product
@@ -70,9 +71,9 @@ def main() -> None:
                 lines.setdefault(row, []).append(means)
                 curves[row] = probabilities(scores), targets
             drawn.setdefault(name, curves)  # of the first host and seed
-        for row, values in lines.items():
-            cells = " | ".join(f"{v:.4f}".replace("0.", ".", 1) for v in np.mean(values, 0))
-            print(f"| {name} | {host} | {row} | {cells} |", flush=True)
+        both = zip(*(np.mean(values, axis=0) for values in lines.values()), strict=True)
+        cells = (" / ".join(f"{v:.4f}".replace("0.", ".", 1) for v in pair) for pair in both)
+        print(f"| {name} | {host} | {' | '.join(cells)} |", flush=True)
     with svg("calibration", 10.0, 3.4) as figure:
         panels = figure.subplots(1, len(drawn), squeeze=False)[0]
         for panel, (name, curves) in zip(panels, drawn.items(), strict=True):
