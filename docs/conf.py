@@ -13,11 +13,10 @@ from collections import defaultdict
 from importlib import metadata
 from pathlib import Path
 
-import matplotlib
-from matplotlib.figure import Figure
 from sphinx.errors import ExtensionError
 
 from boostrank import objectives, plot
+from boostrank.lab.plot.axes import drawn
 from boostrank.registry import make_objective
 
 DOCS = Path(__file__).resolve().parent
@@ -76,16 +75,15 @@ def table(*rows):
 
 def draw(objective, path):
     """Draw the pull on a pair, and on a relevant document at every rank."""
-    with matplotlib.rc_context({**plot.ANY_BACKGROUND, "svg.hashsalt": path.name}):
-        figure = Figure(figsize=(9.0, 3.6), layout="constrained")
+    looks = {**plot.ANY_BACKGROUND, "svg.hashsalt": path.name}
+    with drawn(str(path), looks, 9.0, 3.6, metadata={"Date": None}) as figure:
         left, right = figure.subplots(1, 2)
-        drawn = {"gradient": objective}
-        plot.gradient_by_difference(drawn, round=50, hessian=True, ax=left)
-        plot.gradient_by_rank(drawn, round=50, hessian=True, ax=right)
+        shown = {"gradient": objective}
+        plot.gradient_by_difference(shown, round=50, hessian=True, ax=left)
+        plot.gradient_by_rank(shown, round=50, hessian=True, ax=right)
         left.set_title("one document of grade 1, one of 0", fontsize="medium")
         right.set_title("one of grade 1 among 20", fontsize="medium")
         left.legend(left.lines[:2], ("gradient", "Hessian"), frameon=False)
-        figure.savefig(path, metadata={"Date": None})
 
 
 SETS = {"synthetic1": "synthetic, noise", "mq2008": "MQ2008", "ohsumed": "OHSUMED"}
