@@ -8,8 +8,6 @@ and 100 rounds and the processor seconds per round.
 """
 
 import time
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import lightgbm
@@ -19,7 +17,19 @@ import xgboost
 import boostrank
 
 N_DOCS, ROUNDS = 5_000, (50, 100)
-Learner = Callable[[int], Any]
+ONE_PAIR = {"lambdarank_pair_method": "mean", "lambdarank_num_pair_per_sample": 1}
+#: By name: host, objective, and further parameters.
+LEARNERS: dict[str, tuple[str, Any, dict[str, Any]]] = {
+    "lightgbm:regression": ("lightgbm", "regression", {}),
+    "xgboost:reg:squarederror": ("xgboost", "reg:squarederror", {}),
+    "xgboost:rank:pairwise": ("xgboost", "rank:pairwise", {}),
+    "xgboost:rank:pairwise, one pair for each document": ("xgboost", "rank:pairwise", ONE_PAIR),
+    **{
+        f"{name}@{host}": (host, boostrank.objective(name), {})
+        for name in ("spearman", "listmle", "query-rmse", "pearson")
+        for host in ("lightgbm", "xgboost")
+    },
+}
 
 
 def returns(n_queries: int, seed: int) -> tuple[Any, ...]:
@@ -38,39 +48,28 @@ def main() -> None:
     X_valid, y_valid, group_valid = returns(20, seed=2)
     params = {"verbosity": -1, "metric": "None", "num_threads": 1, "seed": 1, "learning_rate": 0.1}
     dataset = lightgbm.Dataset(X, y, group=group, params=params).construct()
-    matrix, valid = xgboost.DMatrix(X, y, group=group), xgboost.DMatrix(X_valid)
+    matrix = xgboost.DMatrix(X, y, group=group)
+    valid = {"lightgbm": X_valid, "xgboost": xgboost.DMatrix(X_valid)}
     grown = {"eta": 0.1, "max_leaves": 31, "max_depth": 0, "grow_policy": "lossguide", "nthread": 1}
     grown |= {"base_score": 0, "disable_default_eval_metric": 1}
 
-    def by_lightgbm(objective: Any) -> Learner:
-        model = lightgbm.train(params | {"objective": objective}, dataset, ROUNDS[-1])
-        return lambda rounds: model.predict(X_valid, num_iteration=rounds)
-
-    def by_xgboost(objective: Any, **extra: Any) -> Learner:
-        named = {"objective": objective if isinstance(objective, str) else "rank:pairwise", **extra}
-        own = None if isinstance(objective, str) else objective
-        model = xgboost.train(grown | named, matrix, ROUNDS[-1], obj=own)
-        return lambda rounds: model.predict(valid, output_margin=True, iteration_range=(0, rounds))
-
-    one_pair = {"lambdarank_pair_method": "mean", "lambdarank_num_pair_per_sample": 1}
-    learners: dict[str, Callable[[], Learner]] = {
-        "lightgbm regression": partial(by_lightgbm, "regression"),
-        "xgboost reg:squarederror": partial(by_xgboost, "reg:squarederror"),
-        "xgboost rank:pairwise, one pair": partial(by_xgboost, "rank:pairwise", **one_pair),
-        "xgboost rank:pairwise": partial(by_xgboost, "rank:pairwise"),
-    }
-    for name in ("spearman", "listmle", "pearson", "query-rmse"):
-        learners[f"{name}@lightgbm"] = partial(by_lightgbm, boostrank.objective(name))
-        learners[f"{name}@xgboost"] = partial(by_xgboost, boostrank.objective(name))
-    for name, train in learners.items():
+    for name, (host, objective, extra) in LEARNERS.items():
         begin = time.process_time()
-        scores = train()
+        if host == "lightgbm":
+            model = lightgbm.train(params | {"objective": objective}, dataset, ROUNDS[-1])
+            ranges = [{"num_iteration": rounds} for rounds in ROUNDS]
+        else:
+            own = None if isinstance(objective, str) else objective
+            named = {"objective": objective if own is None else "rank:pairwise", **extra}
+            model = xgboost.train(grown | named, matrix, ROUNDS[-1], obj=own)
+            ranges = [{"output_margin": True, "iteration_range": (0, rounds)} for rounds in ROUNDS]
         seconds = (time.process_time() - begin) / ROUNDS[-1]
-        values = [
-            boostrank.evaluate(scores(rounds), y_valid, group_valid, ("spearman",))["spearman"]
-            for rounds in ROUNDS
-        ]
-        print(f"| {name} | {values[0]:.4f} | {values[1]:.4f} | {seconds:.2f} |", flush=True)
+        cells = []
+        for given in ranges:
+            scores = model.predict(valid[host], **given)
+            found = boostrank.evaluate(scores, y_valid, group_valid, ("spearman",))
+            cells.append(f"{found['spearman']:.4f}")
+        print(f"| {name} | {' | '.join(cells)} | {seconds:.2f} |", flush=True)
 
 
 if __name__ == "__main__":
