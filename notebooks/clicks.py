@@ -4,13 +4,10 @@
     python notebooks/clicks.py table --seeds 1
     python notebooks/clicks.py figure
 
-Clicks are simulated on the training part of one fold for each seed. Folds are those of
-`ranking_sets.py`, lists are ranked by a ridge regression on one percent of the queries, and the
-noise is 0.1. Sessions without clicks are left out, because none of these losses learns from them.
-Every row gets 150 trees with the same parameters, except that LightGBM's skyline may have smaller
-leaves, and is measured after the last one, by NDCG@10 against the true grades of the test part:
-clicks cannot choose a round well. Results are kept in ``out/clicks``.
-`blend` is ``Blend(signal="low")``.
+The page says how clicks are simulated: on the training part of one fold of `ranking_sets.py` for
+each seed. Every row has the same parameters, except that LightGBM's skyline may have smaller
+leaves, and is measured after the last tree: clicks cannot choose a round well. Results are kept in
+``out/clicks``.
 """
 
 from dataclasses import replace

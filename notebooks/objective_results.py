@@ -3,12 +3,10 @@
     python notebooks/objective_results.py > docs/objective_results.csv
     python notebooks/objective_results.py --sets synthetic0 synthetic1 --rate 0.1
 
-Sets are named after their folders in ``$BOOSTRANK_DATA`` (default ``../shared/data``). Of LETOR's
-five folds, only training and validation parts are used, no test part. Other real sets are split
-into five parts. The synthetic sets have 1,500 queries of 20 documents, half to train on; one has no
-noise, one as much noise as signal; ``synthetic1x10000`` has 10,000 queries. There are 300 trees of
-15 leaves, each on 80 % of the features, with at least 20 documents in a leaf, on one thread; rows
-are shuffled within queries.
+Sets are those of `ranking_sets.py`. Of their folds, only training and validation parts are used, no
+test part. The synthetic sets have 1,500 queries of 20 documents, half to train on; one has no
+noise, one as much noise as signal; ``synthetic1x10000`` has 10,000 queries. Trees are those of
+`accuracy_dial.py`.
 
 Each figure is a mean over seeds: a seed chooses the features of every tree and what objectives
 draw. Draws depend on the last bits of the scores, so with another processor or version a single

@@ -2,10 +2,8 @@
 
     python notebooks/preferences.py --seeds 1 2 3
 
-Pairs are made from the grades: all pairs of different grade, a tenth of them, and a tenth of which
-a fifth is reversed. Folds are the five of `ranking_sets.py`, with 200 trees; the best of every
-tenth round is chosen on the validation part. The seed is used by the host and for drawing the
-pairs. All rows of one seed get the same pairs.
+The page says how pairs are made, and rounds chosen. Folds are the five of `ranking_sets.py`. The
+seed is used by the host and for drawing the pairs. All rows of one seed get the same pairs.
 """
 
 from collections.abc import Iterator
