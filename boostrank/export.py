@@ -31,8 +31,22 @@ _VESPA_NAME = re.compile(
     r"[A-Za-z_@$][\w@$]*(\([^()]*(\([^()]*\)[^()]*)*\))?(\.[\w@$.]+)?", re.ASCII
 )
 
-_Leaf = Callable[[int, str], str]  # of the leaf and its value
-_Split = Callable[[int, int, str, str], str]  # of the split, its depth and both sides
+# How formats write a leaf and a split; `_folded` fills in the fields.
+_XGBOOST = (
+    '{{"nodeid": {id}, "leaf": {value}}}',
+    '{{"nodeid": {id}, "depth": {depth}, "split": {name}, "split_condition": {threshold}, '
+    '"yes": {yes}, "no": {no}, "missing": {missing}, "children": [{left}, {right}]}}',
+)
+_SOLR = (
+    '{{"value": "{value}"}}',
+    '{{"feature": {name}, "threshold": "{threshold}", "left": {left}, "right": {right}}}',
+)
+_SOLR_MISSING = _SOLR[1].replace('"left"', '"missing": "{side}", "left"')
+_RANKLIB = (
+    "<output> {value} </output>",
+    "<feature> {number} </feature>\n<threshold> {threshold} </threshold>\n"
+    '<split pos="left">\n{left}\n</split>\n<split pos="right">\n{right}\n</split>',
+)
 
 
 def export(
@@ -123,15 +137,30 @@ def _with_features(forest: Forest, features: Sequence[str] | None) -> Forest:
     return forest._replace(names=names, trees=trees, missing=missing)
 
 
-def _folded(tree: Tree, leaf: _Leaf, split: _Split) -> str:
+def _folded(tree: Tree, names: Sequence[str], thresholds: Singles, leaf: str, split: str) -> str:
     """Write a tree from its leaves upwards, without recursion: trees may be deep."""
+    n_splits = len(tree.feature)
     texts: dict[int, str] = {}
     for node, depth in reversed(tree.nodes):
         if node < 0:
-            texts[node] = leaf(~node, _number(float(tree.value[~node])))
-        else:
-            below = (texts.pop(int(child[node])) for child in (tree.left, tree.right))
-            texts[node] = split(node, depth, *below)
+            value = _number(float(tree.value[~node]))
+            texts[node] = leaf.format(id=n_splits + ~node, value=value)
+            continue
+        left, right = int(tree.left[node]), int(tree.right[node])
+        yes, no = (child if child >= 0 else n_splits + ~child for child in (left, right))
+        texts[node] = split.format(
+            id=node,
+            depth=depth,
+            number=tree.feature[node] + 1,
+            name=names[tree.feature[node]],
+            threshold=_number(thresholds[node]),
+            yes=yes,
+            no=no,
+            missing=yes if tree.missing_left[node] else no,
+            side="left" if tree.missing_left[node] else "right",
+            left=texts.pop(left),
+            right=texts.pop(right),
+        )
     return texts.popitem()[1]
 
 
@@ -143,28 +172,10 @@ def _number(value: float) -> str:
 def _xgboost_json(forest: Forest, name: str) -> str:
     """Write XGBoost's dump, which names no model: an array of trees, whose splits are `<`."""
     names = [json.dumps(name) for name in forest.names]
-
-    def written(tree: Tree) -> str:
-        above = neighbours(tree.threshold, np.inf)
-        n_splits = len(tree.feature)
-
-        def number_of(node: int) -> int:
-            return node if node >= 0 else n_splits + ~node
-
-        def leaf(i: int, value: str) -> str:
-            return f'{{"nodeid": {number_of(~i)}, "leaf": {value}}}'
-
-        def split(i: int, depth: int, left: str, right: str) -> str:
-            yes, no = number_of(int(tree.left[i])), number_of(int(tree.right[i]))
-            return (
-                f'{{"nodeid": {i}, "depth": {depth}, "split": {names[tree.feature[i]]}, '
-                f'"split_condition": {_number(above[i])}, "yes": {yes}, "no": {no}, '
-                f'"missing": {yes if tree.missing_left[i] else no}, "children": [{left}, {right}]}}'
-            )
-
-        return _folded(tree, leaf, split)
-
-    return "[\n" + ",\n".join(map(written, forest.trees)) + "\n]\n"
+    trees = (
+        _folded(tree, names, neighbours(tree.threshold, np.inf), *_XGBOOST) for tree in forest.trees
+    )
+    return "[\n" + ",\n".join(trees) + "\n]\n"
 
 
 def _vespa(forest: Forest, name: str) -> str:
@@ -194,24 +205,13 @@ def _without_slack(thresholds: Singles) -> Singles:
 
 def _solr(forest: Forest, name: str) -> str:
     names = [json.dumps(feature) for feature in forest.names]
-
-    def written(tree: Tree) -> str:
-        thresholds = _without_slack(tree.threshold)
-
-        def split(i: int, depth: int, left: str, right: str) -> str:
-            side = "left" if tree.missing_left[i] else "right"
-            missing = f'"missing": "{side}", ' if forest.missing else ""
-            return (
-                f'{{"feature": {names[tree.feature[i]]}, "threshold": "{_number(thresholds[i])}", '
-                f'{missing}"left": {left}, "right": {right}}}'
-            )
-
-        root = _folded(tree, lambda i, value: f'{{"value": "{value}"}}', split)
-        return f'{{"weight": "1", "root": {root}}}'
-
+    leaf, split = (_SOLR[0], _SOLR_MISSING) if forest.missing else _SOLR
+    roots = (
+        _folded(tree, names, _without_slack(tree.threshold), leaf, split) for tree in forest.trees
+    )
     features = ", ".join(f'{{"name": {names[i]}}}' for i in forest.used)
     null = '"isNullSameAsZero": false, ' if forest.missing else ""
-    trees = ",\n".join(map(written, forest.trees))
+    trees = ",\n".join(f'{{"weight": "1", "root": {root}}}' for root in roots)
     return (
         '{"class": "org.apache.solr.ltr.model.MultipleAdditiveTreesModel",\n'
         f'"name": {json.dumps(name)},\n"features": [{features}],\n'
@@ -232,21 +232,10 @@ def _ranklib(forest: Forest, name: str) -> str:
             f"RankLib takes missing values for 0, the model does not: scores are the same only "
             f"where {few([forest.names[i] for i in forest.missing])} are never missing"
         )
-
-    def written(tree: Tree) -> str:
-        def split(i: int, depth: int, left: str, right: str) -> str:
-            return (
-                f"<feature> {tree.feature[i] + 1} </feature>\n"
-                f"<threshold> {_number(tree.threshold[i])} </threshold>\n"
-                f'<split pos="left">\n{left}\n</split>\n<split pos="right">\n{right}\n</split>'
-            )
-
-        root = _folded(tree, lambda i, value: f"<output> {value} </output>", split)
-        return f"<split>\n{root}\n</split>"
-
+    roots = (_folded(tree, forest.names, tree.threshold, *_RANKLIB) for tree in forest.trees)
     trees = "".join(
-        f'<tree id="{i}" weight="1.0">\n{written(tree)}\n</tree>\n'
-        for i, tree in enumerate(forest.trees, start=1)
+        f'<tree id="{i}" weight="1.0">\n<split>\n{root}\n</split>\n</tree>\n'
+        for i, root in enumerate(roots, start=1)
     )
     # RankLib reads the first line as the kind of model, and no spaces between tags.
     return f"## LambdaMART\n<ensemble>\n{trees}</ensemble>\n"

@@ -292,8 +292,8 @@ def test_trees_of_any_depth():
     feature, flags = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=bool)
     value = np.zeros(n + 1, dtype=np.float32)
     tree = Tree(feature, chain.astype(np.float32), ~chain, right, flags, value)
-    text = _folded(tree, lambda i, value: str(i), lambda i, depth, a, b: f"({a} {b})")
-    assert text.startswith("(0 (1 (2 (3 ")
+    text = _folded(tree, ["f"], tree.threshold, "{id}", "({left} {right})")
+    assert text.startswith("(5000 (5001 (5002 ")
     assert text.count("(") == n
 
 
