@@ -82,13 +82,13 @@ def _within(array: npt.NDArray[Any], least: float, most: float) -> bool:
     return bool(array.min(initial=most) >= least and array.max(initial=least) <= most)
 
 
-def check_scores(scores: Any) -> Floats:
+def check_scores(scores: Any, name: str = "scores") -> Floats:
     """Return scores as contiguous float64, all finite."""
-    array = _contiguous(_vector("scores", scores))
+    array = _contiguous(_vector(name, scores))
     if not _within(array, -sys.float_info.max, sys.float_info.max):
         bad = ~np.isfinite(array)
         raise ValueError(
-            f"scores must be finite, got {_first(bad, array)}; a model that predicts these has "
+            f"{name} must be finite, got {_first(bad, array)}; a model that predicts these has "
             "diverged: lower the learning rate or look at its features"
         )
     return array
@@ -129,7 +129,9 @@ def check_whole(name: str, values: Any, least: int) -> Integers:
     """Return whole numbers, not below `least`, as int64."""
     array = _vector(name, values)
     if array.dtype.kind == "b":
-        raise TypeError(f"{name} must hold whole numbers, got booleans")
+        raise TypeError(
+            f"{name} must hold whole numbers, got booleans; np.flatnonzero gives positions of flags"
+        )
     bad = ~((array >= least) & (array == np.floor(array)) & (array <= MAX_COUNT))
     if bad.any():
         shifted = least == 1 and bool((array == 0).any())

@@ -16,6 +16,7 @@ from boostrank.objectives.validation import (
     check_group,
     check_seed,
     check_unmasked,
+    check_whole,
 )
 
 #: Names of columns in which data frames hold the query's id.
@@ -409,21 +410,12 @@ class RankingData:
         >>> data.select([1, 0]).qid.tolist()
         [8, 7, 7]
         """
-        n_queries = len(self.group)
-        indices = np.asarray(query_indices)
-        if indices.ndim != 1 or len(indices) == 0:
+        indices = check_whole("query_indices", query_indices, 0)
+        if len(indices) == 0:
+            raise ValueError("query_indices must hold at least one position, got none")
+        if indices.max() >= len(self.group):
             raise ValueError(
-                f"query_indices must be a list of at least one position, got {query_indices!r}"
-            )
-        if indices.dtype.kind not in "iu":
-            raise TypeError(
-                f"query_indices must hold integers, got dtype {indices.dtype}; "
-                "use np.flatnonzero on flags"
-            )
-        bad = (indices < 0) | (indices >= n_queries)
-        if bad.any():
-            raise ValueError(
-                f"query_indices must lie in 0..{n_queries - 1}, got {indices[np.argmax(bad)]}"
+                f"query_indices must lie in 0..{len(self.group) - 1}, got {indices.max()}"
             )
         if len(np.unique(indices)) < len(indices):
             raise ValueError("query_indices must name each query at most once, got a repeated one")

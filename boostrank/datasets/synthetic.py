@@ -11,6 +11,7 @@ from boostrank.objectives.validation import (
     check_amount,
     check_count,
     check_seed,
+    check_whole,
 )
 
 # Shares of the grades 0..4 among the judgements of MSLR-WEB30K, a web search engine's.
@@ -24,17 +25,15 @@ def _standardise(values: Floats) -> Floats:
 
 
 def _check_sizes(n_queries: int, n_docs: Any) -> Integers:
-    sizes = np.asarray(n_docs)
-    if sizes.dtype.kind not in "iu":
-        raise TypeError(f"n_docs must be a whole number or an array of them, got {n_docs!r}")
-    if sizes.shape not in ((), (n_queries,)):
+    if np.ndim(n_docs) == 0:
+        return np.full(n_queries, check_count("n_docs", n_docs))
+    sizes = check_whole("n_docs", n_docs, 1)
+    if len(sizes) != n_queries:
         raise ValueError(
-            f"n_docs must be one number or one for each of the {n_queries} queries, "
-            f"got shape {sizes.shape}"
+            f"n_docs must be one number or one for each of the {n_queries} queries, got "
+            f"{len(sizes)}"
         )
-    if (sizes < 1).any():
-        raise ValueError(f"n_docs must be at least 1 for every query, got {sizes.min()}")
-    return np.broadcast_to(sizes, n_queries).astype(np.int64)
+    return sizes
 
 
 def _grades(target: Floats) -> Floats:

@@ -47,6 +47,7 @@ from boostrank.objectives.validation import (
     Integers,
     check_group,
     check_labels,
+    check_scores,
     check_unmasked,
     check_weight,
 )
@@ -200,16 +201,12 @@ def _check_ascending(ids: Any) -> None:
 
 def check_start(name: str, scores: Any, n_docs: int) -> Floats:
     """Return the scores that training, or a prediction, starts from."""
-    array = np.asarray(_column(name, scores))
-    if array.dtype.kind not in "biuf" or array.shape != (n_docs,):
+    array = check_scores(_column(name, scores), name)
+    if len(array) != n_docs:
         raise ValueError(
-            f"{name} must be one number for each of the {n_docs} documents, got shape "
-            f"{array.shape} of dtype {array.dtype}"
+            f"{name} must be one number for each of the {n_docs} documents, got {len(array)}"
         )
-    if not np.isfinite(array).all():
-        row = np.flatnonzero(~np.isfinite(array))[0]
-        raise ValueError(f"{name} must be finite, got {array[row]} at row {row}")
-    return np.require(array, np.float64, ["C", "W"])
+    return array
 
 
 def _sets(eval_set: Any, *given: Any) -> list[Given]:

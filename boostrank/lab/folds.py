@@ -12,7 +12,7 @@ from boostrank.datasets import Fold, RankingData
 from boostrank.datasets.folds import forward_in_time, rotated
 from boostrank.datasets.ranking_data import query_starts
 from boostrank.messages import warn
-from boostrank.objectives.validation import Integers
+from boostrank.objectives.validation import Integers, check_whole
 
 # Dates, months, quarters and weeks that sort as text, such as 2024-01-31, 20240131 and 2024Q1. Only
 # where digits alone could be a number of any kind must the year be a recent one.
@@ -191,21 +191,15 @@ def query_positions(data: RankingData, folds: Any) -> list[tuple[Integers, ...]]
 
 
 def _arrays(number: int, fold: Any) -> tuple[Integers, ...]:
-    parts = tuple(np.asarray(part) for part in fold)
+    parts = tuple(check_whole(f"fold {number}", part, 0) for part in fold)
     if len(parts) not in (2, 3):
         raise ValueError(
             f"fold {number} must be (train, test) or (train, validation, test), got {len(parts)} "
             "parts"
         )
-    for part in parts:
-        if part.dtype.kind not in "iu" or part.ndim != 1:
-            raise TypeError(
-                f"fold {number} must hold arrays of whole numbers, positions of queries or of "
-                f"rows, got dtype {part.dtype} and shape {part.shape}"
-            )
-        if not len(part) or part.min() < 0:
-            raise ValueError(f"fold {number} has an empty part or a negative position")
-    return tuple(part.astype(np.int64) for part in parts)
+    if not all(map(len, parts)):
+        raise ValueError(f"fold {number} has an empty part")
+    return parts
 
 
 def _whole_queries(data: RankingData, query: Integers, rows: Integers, number: int) -> Integers:
