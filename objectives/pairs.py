@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .validation import Floats, Integers, _vector, check_unmasked, check_whole
+from .validation import Floats, Integers, check_unmasked, check_vector, check_whole
 
 COLUMNS = ("winner", "loser", "weight", "margin")
 
@@ -215,7 +215,7 @@ def _columns(values: Any) -> dict[str, Any]:
 
 
 def _amounts(name: str, values: Any) -> Floats:
-    array = _vector(name, values).astype(np.float64)
+    array = check_vector(name, values).astype(np.float64)
     bad = ~(np.isfinite(array) & (array > 0.0))
     if bad.any():
         row = int(np.argmax(bad))

@@ -45,7 +45,7 @@ def check_unmasked(name: str, values: Any) -> None:
         raise ValueError(f"{name} must have no masked values; fill them or drop their rows")
 
 
-def _vector(name: str, values: Any) -> npt.NDArray[Any]:
+def check_vector(name: str, values: Any) -> npt.NDArray[Any]:
     """Return `values` as a 1-D numeric array with the dtype they have."""
     check_unmasked(name, values)
     try:
@@ -84,7 +84,7 @@ def _within(array: npt.NDArray[Any], least: float, most: float) -> bool:
 
 def check_scores(scores: Any, name: str = "scores") -> Floats:
     """Return scores as contiguous float64, all finite."""
-    array = _contiguous(_vector(name, scores))
+    array = _contiguous(check_vector(name, scores))
     if not _within(array, -sys.float_info.max, sys.float_info.max):
         bad = ~np.isfinite(array)
         raise ValueError(
@@ -102,7 +102,7 @@ def narrowest(*domains: str) -> str:
 def check_labels(labels: Any, n_docs: int, domain: str = GRADES) -> Floats:
     """Return one label per document as contiguous float64, all in a domain of `LABEL_DOMAINS`."""
     least, most, expected = LABEL_DOMAINS[domain]
-    array = _contiguous(_vector("labels", labels))
+    array = _contiguous(check_vector("labels", labels))
     if len(array) != n_docs:
         raise ValueError(
             f"labels must have one grade for each of the {n_docs} scores, got {len(array)}"
@@ -127,7 +127,7 @@ def check_labels(labels: Any, n_docs: int, domain: str = GRADES) -> Floats:
 
 def check_whole(name: str, values: Any, least: int) -> Integers:
     """Return whole numbers, not below `least`, as int64."""
-    array = _vector(name, values)
+    array = check_vector(name, values)
     if array.dtype.kind == "b":
         raise TypeError(
             f"{name} must hold whole numbers, got booleans; np.flatnonzero gives positions of flags"
@@ -149,7 +149,7 @@ def check_group(group: Any, n_docs: int) -> Integers:
             "group is missing: a ranking objective needs the queries; pass the sizes of "
             "consecutive queries as group= (or qid= where the host takes one id a row)"
         )
-    sizes = _vector("group", group)
+    sizes = check_vector("group", group)
     if sizes.dtype.kind == "b":
         raise TypeError("group must hold the sizes of consecutive queries, got booleans")
     if sizes.dtype.kind == "f" or sizes.min(initial=0) < 0:
@@ -183,7 +183,7 @@ def differ(labels: Floats, boundaries: Integers) -> npt.NDArray[np.bool_]:
 
 def check_weight(weight: Any, n_docs: int, n_queries: int) -> Floats:
     """Return weights as float64, between 0 and `MAX_AMOUNT`, one per query or per document."""
-    array = _contiguous(_vector("weight", weight))
+    array = _contiguous(check_vector("weight", weight))
     if len(array) not in (n_queries, n_docs):
         raise ValueError(
             f"weight must have one value for each of the {n_queries} queries or for each of the "

@@ -15,7 +15,7 @@ import numpy as np
 
 from boostrank.lab.files import write_file
 from boostrank.messages import load
-from boostrank.objectives.validation import Floats
+from boostrank.objectives.validation import Floats, check_vector
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,13 +83,10 @@ def check_labelled(name: str, values: Any, of_what: str) -> None:
 
 def check_curve(name: str, values: Any) -> Floats:
     """Return one value for each round or query, as float64."""
-    try:
-        curve = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} must be a 1-D array of numbers: {error}") from error
-    if curve.ndim != 1 or not len(curve):
-        raise ValueError(f"{name} must be 1-D and not empty, got shape {curve.shape}")
-    return curve
+    curve = check_vector(name, values)
+    if not len(curve):
+        raise ValueError(f"{name} must hold at least one number, got none")
+    return curve.astype(np.float64)
 
 
 def line_styles(labels: Iterable[str], grey: Collection[str] = ()) -> dict[str, dict[str, Any]]:
