@@ -15,15 +15,8 @@ from boostrank.datasets.files import without_compression
 from boostrank.datasets.ids import is_missing
 from boostrank.objectives.validation import Floats
 
-# What readers call a column without a name; pandas writes its index as one.
-_UNNAMED = re.compile(r"(None|nan|Unnamed: \d+(_level_\d+)?|__index_level_\d+__)?")
 # Python's float also takes 1_000, and digits and spaces of all scripts.
 _NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
-
-
-def is_unnamed(name: Any) -> bool:
-    """Tell whether a column has no name of its own."""
-    return _UNNAMED.fullmatch(str(name)) is not None
 
 
 class Table:

@@ -14,13 +14,15 @@ import numpy.typing as npt
 
 from boostrank.datasets.csv_files import integers_of_text, read_csv
 from boostrank.datasets.files import check_companions, what_it_is, without_compression
-from boostrank.datasets.frames import Table, is_unnamed
+from boostrank.datasets.frames import Table
 from boostrank.datasets.ids import check_ids, is_missing, join_ids
 from boostrank.datasets.letor import check_sizes_next_to, load_letor_parts
 from boostrank.datasets.ranking_data import RankingData, are_codes, check_feature, check_label
 from boostrank.messages import TABLES, needs, warn
 from boostrank.objectives.validation import Floats, check_choice, check_names
 
+# What readers call a column without a name; pandas writes its index as one.
+_UNNAMED = re.compile(r"(None|nan|Unnamed: \d+(_level_\d+)?|__index_level_\d+__)?")
 # A number as programs write it: 007 is a name, and so is a hash such as 4e12345678901234567890.
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][+-]?[0-9]{1,3})?")
 
@@ -276,7 +278,8 @@ def _features(tables: Sequence[Table], columns: Columns) -> list[Any]:
 
 def _without_index(table: Table, columns: Columns) -> list[Any]:
     """Return the columns that may be features; a kept index, which has no name, is left out."""
-    unnamed = [name for name in table.names if is_unnamed(name) and str(name) not in columns.named]
+    others = [name for name in table.names if str(name) not in columns.named]
+    unnamed = [name for name in others if _UNNAMED.fullmatch(str(name))]
     for name in unnamed:
         if not table.is_index(name):
             raise ValueError(

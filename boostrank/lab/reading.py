@@ -187,16 +187,13 @@ def _read_parts(data: Any, named: Columns, seed: int) -> tuple[str, list[Ranking
         return "arrays", [data]
     if hasattr(data, "columns"):
         return "a data frame", parts_of_tables([Table(data, named=named.named)], named)
-    if data is None:
-        source, whole = read_whole([], named, seed)
-        return source, [whole]
     files = isinstance(data, Sequence) and all(isinstance(one, str | Path) for one in data)
-    if not files or not len(data):
+    if data is not None and not (files and len(data)):
         raise TypeError(
             "data must be RankingData, a data frame of pandas or polars, or file paths, got "
             f"{data if files else type(data).__name__}"
         )
-    paths = [Path(one) for one in data]
+    paths = [Path(one) for one in data or ()]
     if len(paths) == N_PARTS:
         return f"{paths[0].name} ... {paths[-1].name}", read_parts(paths, named)
     source, whole = read_whole(paths, named, seed)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -105,14 +105,6 @@ def _discordant(scores: Floats, boundaries: Integers) -> Floats:
             values[a:b] = work[a:b]
             width *= 2
     return pairs
-
-
-class PairCounts(NamedTuple):
-    """Numbers of pairs of documents in each query; float64 arrays (n_queries,)."""
-
-    agreeing: Floats  # the larger label has the larger score, less those where it has the smaller
-    graded: Floats  # of different label
-    scored: Floats  # of different score
 
 
 class Ranking:
@@ -227,8 +219,8 @@ class Ranking:
         return ranks
 
     @cached_property
-    def pairs(self) -> PairCounts:
-        """Numbers of pairs of each query, by whether scores and labels agree."""
+    def pairs(self) -> tuple[Floats, Floats, Floats]:
+        """Numbers of pairs of each query: agreeing less opposed, of different label, of score."""
         order = np.lexsort((self.scores, self.labels, self.query))
         scores, labels = self.scores[order], self.labels[order]
         all_pairs = self.sizes * (self.sizes - 1.0) / 2.0
@@ -236,7 +228,7 @@ class Ranking:
         n_scores = self._tied_pairs(self.scores[_best_first(self.scores, self.boundaries)])
         both = all_pairs - n_labels - n_scores + self._tied_pairs(labels, scores)
         agreeing = both - 2.0 * _discordant(scores, self.boundaries)
-        return PairCounts(agreeing, all_pairs - n_labels, all_pairs - n_scores)
+        return agreeing, all_pairs - n_labels, all_pairs - n_scores
 
     def _tied_pairs(self, *columns: Floats) -> Floats:
         """Count the pairs inside runs of neighbours with the same values, per query."""
