@@ -38,6 +38,17 @@ def load(module: str, what: str, packages: str) -> Any:
         raise needs(what, packages, error) from error
 
 
+def package_of(host: str) -> str:
+    """Return the package that brings a host."""
+    # xgboost itself brings 350 MB of GPU libraries.
+    return "xgboost-cpu" if host == "xgboost" else host
+
+
+def import_host(name: str) -> Any:
+    """Return a host's module, or say how to install it."""
+    return load(name, f"{name} is not installed", package_of(name))
+
+
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line that called the hosts or boostrank."""
     own = ("boostrank", "lightgbm", "xgboost", "sklearn", "distributed")

@@ -6,7 +6,6 @@ a `<=` at the next smaller number. For features in float32 neither changes a dec
 """
 
 import math
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +23,6 @@ from boostrank.hosts.model_files import (
     outputs_of_xgboost,
     xgboost_names,
 )
-from boostrank.lab.models import load_model
 from boostrank.messages import few, warn
 from boostrank.objectives.validation import Integers
 
@@ -87,8 +85,6 @@ def read_forest(model: Any) -> Forest:
     whose scores are not the plain sum of numerical splits, or that has lost its best round, is a
     ValueError.
     """
-    if isinstance(model, str | Path):
-        model = load_model(Path(model)).booster
     booster = booster_of(model)
     if hasattr(booster, "model_to_string"):
         return _read_lightgbm(booster)

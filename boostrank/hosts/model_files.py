@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from boostrank.messages import import_host
+
 NAMES = {"lightgbm": "LightGBM", "xgboost": "XGBoost"}
 #: The attribute of an XGBoost model that holds `missing` of the ranker that trained it.
 MISSING = "boostrank_missing"
@@ -134,11 +136,11 @@ def _length_in_ubjson(content: bytes, at: int) -> tuple[int, int]:
     return value, end
 
 
-def read_booster(path: "str | Path | bytearray", host: str) -> Any:
-    """Read a model file of one host, up to the best round; a bytearray holds what would be in it.
+def read_booster(path: "str | Path | bytearray", host: str = "") -> Any:
+    """Read a model file, of one host or of either, up to the best round.
 
-    What is not a complete model of that host, or has lost its best round (see `best_rounds`), is a
-    ValueError, and what cannot be read an OSError.
+    A bytearray holds what would be in it. What is not a complete model of that host, or has lost
+    its best round (see `best_rounds`), is a ValueError, and what cannot be read an OSError.
     """
     if isinstance(path, bytearray):
         path, content = Path("the bytearray"), bytes(path)
@@ -146,15 +148,14 @@ def read_booster(path: "str | Path | bytearray", host: str) -> Any:
         path = Path(path)
         content = path.read_bytes()
     found = host_of(path, content)
-    if found != host:
+    if host and found != host:
         raise ValueError(f"{path} is a model of {NAMES[found]}, not of {NAMES[host]}")
-    return lightgbm_booster(path, content) if host == "lightgbm" else xgboost_booster(path, content)
+    return (lightgbm_booster if found == "lightgbm" else xgboost_booster)(path, content)
 
 
 def lightgbm_booster(path: Path, content: bytes) -> Any:
     """Return the booster of a file that `host_of` knows; LightGBM writes no more than the best."""
-    import lightgbm
-
+    lightgbm = import_host("lightgbm")
     try:
         return lightgbm.Booster(model_str=content.decode())
     except (lightgbm.basic.LightGBMError, ValueError) as error:
@@ -163,8 +164,7 @@ def lightgbm_booster(path: Path, content: bytes) -> Any:
 
 def xgboost_booster(path: Path, content: bytes, params: dict[str, Any] | None = None) -> Any:
     """Return the booster of a file that `host_of` knows, up to its best round."""
-    import xgboost
-
+    xgboost = import_host("xgboost")
     booster = xgboost.Booster(params)
     try:
         booster.load_model(bytearray(content))
@@ -333,10 +333,9 @@ def booster_of(model: Any, host: str = "") -> Any:
     """Return the booster of a model file, or of a ranker; anything else as it is.
 
     `host` is that of a model to continue, which may be None. What is not a model of it is a
-    TypeError, and a bad file a ValueError, as in `read_booster`. Without it, a path is left as it
-    is.
+    TypeError, and a bad file a ValueError, as in `read_booster`.
     """
-    if host and isinstance(model, str | Path):
+    if isinstance(model, str | Path):
         return read_booster(model, host)
     if hasattr(type(model), "booster_"):  # which a ranker that is not fitted refuses
         booster = model.booster_

@@ -28,8 +28,9 @@ import numba
 import numpy as np
 
 from boostrank.datasets.synthetic import GRADE_SHARES
-from boostrank.lab.environment import import_host, installed, kernel_threads
+from boostrank.lab.environment import installed, kernel_threads
 from boostrank.lab.models import HOSTS
+from boostrank.messages import import_host
 from boostrank.objectives import (
     SDCG,
     SHFSDCG,

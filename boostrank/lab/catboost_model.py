@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostrank.lab.environment import import_host
 from boostrank.lab.model import Job, Model
 from boostrank.lab.settings import Settings
+from boostrank.messages import import_host
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats
 

@@ -6,23 +6,11 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import numba
 import numpy as np
 
-from boostrank.messages import load
-
-
-def package_of(host: str) -> str:
-    """Return the package that brings a host."""
-    # xgboost itself brings 350 MB of GPU libraries.
-    return "xgboost-cpu" if host == "xgboost" else host
-
-
-def import_host(name: str) -> Any:
-    """Return a host's module, or say how to install it."""
-    return load(name, f"{name} is not installed", package_of(name))
+from boostrank.messages import import_host, package_of
 
 
 def installed(hosts: Iterable[str]) -> list[str]:

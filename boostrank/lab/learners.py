@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from boostrank.lab.environment import import_host, installed
+from boostrank.lab.environment import installed
 from boostrank.lab.models import HOSTS, TRAINERS
 from boostrank.lab.settings import Settings
+from boostrank.messages import import_host
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats, check_choice, check_labels, check_names
 from boostrank.registry import make_objective, objective_names

@@ -13,10 +13,10 @@ from boostrank.hosts.ignored import LIGHTGBMS_OTHER_NAMES, check_known
 from boostrank.hosts.metric import metric
 from boostrank.hosts.model_files import check_stopping, lightgbm_booster, made_up
 from boostrank.hosts.stopping import waiting_lightgbm, warn_of_cut
-from boostrank.lab.environment import import_host
 from boostrank.lab.files import write_file
 from boostrank.lab.model import FileModel, Job, features
 from boostrank.lab.settings import Settings
+from boostrank.messages import import_host
 from boostrank.objectives import Objective
 from boostrank.objectives.gains import Gain, gains_of
 from boostrank.objectives.validation import Floats
@@ -122,7 +122,6 @@ class LightGBMModel(FileModel):
 
     @classmethod
     def load(cls, path: Path, content: bytes) -> Self:
-        import_host("lightgbm")
         booster = lightgbm_booster(path, content)
         cls._check_outputs(path, booster.num_model_per_iteration())
         return cls(booster, threads=1)

@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.datasets import RankingData
-from boostrank.lab.environment import installed, package_of
+from boostrank.lab.environment import installed
 from boostrank.lab.folds import Folds, note_on_time
 from boostrank.lab.learners import Learner, baseline_first, learners, refusal
 from boostrank.lab.models import HOSTS, TRAINERS
 from boostrank.lab.settings import Settings
+from boostrank.messages import package_of
 from boostrank.metrics.definitions import METRICS, parse_name
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import FOR_NUMBERS, Floats, check_choice

@@ -31,10 +31,10 @@ from boostrank.hosts.model_files import (
     xgboost_names,
 )
 from boostrank.hosts.stopping import waiting_xgboost, warn_of_cut
-from boostrank.lab.environment import import_host
 from boostrank.lab.files import write_file
 from boostrank.lab.model import FileModel, Job, features
 from boostrank.lab.settings import Settings
+from boostrank.messages import import_host
 from boostrank.objectives import Objective
 from boostrank.objectives.gains import Gain, gains_of
 from boostrank.objectives.validation import Floats
@@ -138,7 +138,6 @@ class XGBoostModel(FileModel):
 
     @classmethod
     def load(cls, path: Path, content: bytes) -> Self:
-        import_host("xgboost")
         booster = xgboost_booster(path, content, {"nthread": 1})
         cls._check_outputs(path, outputs_of_xgboost(json.loads(booster.save_config())["learner"]))
         return cls(booster, threads=1)
