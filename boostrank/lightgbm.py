@@ -27,7 +27,7 @@ from boostrank.hosts.ignored import (
     EVAL_AT,
     LIGHTGBMS_OTHER_NAMES,
     check_known,
-    cutoffs_are_reported,
+    reporting_cutoffs,
 )
 from boostrank.hosts.metric import Metric
 from boostrank.hosts.model_files import booster_of, is_dart, made_up
@@ -262,23 +262,23 @@ class LGBMRanker(lightgbm.LGBMRanker):
         known = trained_on(train.X, self._rules)
         if known.names is None and isinstance(names, str | None) and not made_up(before):
             kwargs["feature_name"] = before  # which LightGBM does not keep
+        reporting = reporting_cutoffs.set(True)
         try:
-            with cutoffs_are_reported():
-                super().fit(
-                    train.X,
-                    train.y,
-                    sample_weight=train.document_weight,
-                    init_score=train.offset,
-                    group=train.group,
-                    **_eval_set(evals),
-                    eval_sample_weight=[rows.document_weight for rows in evals] or None,
-                    eval_init_score=[rows.offset for rows in evals] or None,
-                    eval_group=[rows.group for rows in evals] or None,
-                    eval_metric=metrics or None,
-                    callbacks=waiting_lightgbm(monitoring.fresh(callbacks), self._objective),
-                    init_model=start,
-                    **kwargs,
-                )
+            super().fit(
+                train.X,
+                train.y,
+                sample_weight=train.document_weight,
+                init_score=train.offset,
+                group=train.group,
+                **_eval_set(evals),
+                eval_sample_weight=[rows.document_weight for rows in evals] or None,
+                eval_init_score=[rows.offset for rows in evals] or None,
+                eval_group=[rows.group for rows in evals] or None,
+                eval_metric=metrics or None,
+                callbacks=waiting_lightgbm(monitoring.fresh(callbacks), self._objective),
+                init_model=start,
+                **kwargs,
+            )
         except lightgbm.basic.LightGBMError as error:
             reason = nothing_to_split(
                 error, len(train.y), "min_child_samples", self.min_child_samples
@@ -286,6 +286,8 @@ class LGBMRanker(lightgbm.LGBMRanker):
             if reason:
                 raise ValueError(reason) from error
             raise
+        finally:
+            reporting_cutoffs.reset(reporting)
         self._n_docs, self._done = len(train.y), done
         # Callbacks that act before a round, such as `reset_parameter`, change what is learnt.
         acting = [each for each in callbacks or () if getattr(each, "before_iteration", False)]

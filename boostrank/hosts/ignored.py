@@ -5,8 +5,7 @@ gradients that teach nothing. Each training warns once, at the innermost line ou
 hosts and their tools.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from typing import Any
 
@@ -77,19 +76,8 @@ _WITH_CUTOFFS = ("ndcg", "map", "mean_average_precision", "lambdarank", "rank", 
 DEFAULT_CUTOFFS = [1, 2, 3, 4, 5]
 _GAINS = ("label_gain", "ndcg_exp_gain")
 
-_reporting_cutoffs: ContextVar[bool] = ContextVar("reporting_cutoffs", default=False)
-
-
-@contextmanager
-def cutoffs_are_reported() -> Iterator[None]:
-    """Note, for trainings inside the block, that a ranker has turned `eval_at` into metrics."""
-    token = _reporting_cutoffs.set(True)
-    try:
-        yield
-    finally:
-        _reporting_cutoffs.reset(token)
-
-
+#: Whether the ranker that trains has turned `eval_at` into metrics.
+reporting_cutoffs: ContextVar[bool] = ContextVar("reporting_cutoffs", default=False)
 # What all gradients together may gain, at most. At this, half of a percent of the labels' order is
 # lost to XGBoost's own bound, a thousand times smaller; at a hundredth of this, a fifth.
 LEAST_GAIN = 1e-3
@@ -137,7 +125,7 @@ def warn_of_ignored(objective: Objective, training: Training) -> None:
         host = "LightGBM"
         ignored = {name: cure for name, cure in OF_LIGHTGBM.items() if params.get(name) is not None}
         metrics = " ".join(str(params[name]) for name in _METRICS if name in params).lower()
-        if not _reporting_cutoffs.get() and not any(word in metrics for word in _WITH_CUTOFFS):
+        if not reporting_cutoffs.get() and not any(word in metrics for word in _WITH_CUTOFFS):
             ignored |= {
                 name: 'feval=boostrank.metric("ndcg@k")'
                 for name in EVAL_AT

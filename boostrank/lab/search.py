@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field, fields, replace
 from itertools import chain
 from pathlib import Path
@@ -16,7 +16,7 @@ from boostrank.choice import is_auto
 from boostrank.datasets import RankingData, group_folds
 from boostrank.hosts.model_files import check_stopping
 from boostrank.hosts.rankers import check_unbound
-from boostrank.lab.environment import import_host, versions
+from boostrank.lab.environment import versions
 from boostrank.lab.files import as_csv, naming, only_user, write_file
 from boostrank.lab.folds import note_on_time, query_positions
 from boostrank.lab.learners import Learner, refusal
@@ -27,7 +27,7 @@ from boostrank.lab.records import digest, sources
 from boostrank.lab.search_space import FIXED, OneOf, Space, Span, learner_space
 from boostrank.lab.settings import CHOSEN_BY, Settings, sign_of
 from boostrank.lab.stats import half_width
-from boostrank.messages import load, warn
+from boostrank.messages import import_host, load, warn
 from boostrank.objectives import Objective, Schedule
 from boostrank.objectives.base import listed
 from boostrank.objectives.validation import Floats, Integers, check_count, check_flag
@@ -279,17 +279,6 @@ def cross_validate(
     return result
 
 
-@contextmanager
-def _quiet(optuna: Any) -> Iterator[None]:
-    """Keep Optuna from logging inside the block."""
-    before = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    try:
-        yield
-    finally:
-        optuna.logging.set_verbosity(before)
-
-
 def tune(
     data: RankingData,
     learner: Learner,
@@ -386,7 +375,9 @@ def tune(
     repeats = _repeats(data, settings, n_folds, n_repeats, folds)
     job = _Job(learner, learner_space(learner, own), data, settings, repeats, n_jobs)
     trials = []
-    with _quiet(optuna), only_user(out), naming(out / STUDIES):
+    with ExitStack() as after, only_user(out), naming(out / STUDIES):
+        after.callback(optuna.logging.set_verbosity, optuna.logging.get_verbosity())
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
         study = _open_study(optuna, job, out, prune)
         for trial in _search(optuna, study, job, n_trials):
             trials.append(trial)

@@ -27,7 +27,7 @@ def share_in_words(share: float) -> str:
     return f"{share:+.1%}" if share == share else ""
 
 
-def one_line(error: Exception) -> str:
+def one_line(error: Exception | str) -> str:
     """Return an error's message without line breaks."""
     return " ".join(str(error).split())
 

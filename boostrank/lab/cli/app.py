@@ -1,7 +1,7 @@
 """The group of commands: its help, its order, and the handling of errors."""
 
 import warnings
-from collections.abc import Callable
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -25,19 +25,6 @@ def _said(error: Exception) -> str:
     return one_line(error) or "out of memory"
 
 
-def _warnings_once() -> Callable[..., None]:
-    """Return what prints warnings, each of them once: `tune` repeats those on the data."""
-    said: set[str] = set()
-
-    def show(message: Warning | str, *_: object, **__: object) -> None:
-        line = " ".join(str(message).split())
-        if line not in said:
-            said.add(line)
-            say(line)
-
-    return show
-
-
 class _Commands(TyperGroup):
     """Prints the package's errors as one line."""
 
@@ -46,7 +33,8 @@ class _Commands(TyperGroup):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("default", UserWarning)
-                warnings.showwarning = _warnings_once()
+                once = cache(say)  # `tune` repeats warnings on the data
+                warnings.showwarning = lambda message, *_, **__: once(one_line(message))
                 return super().invoke(ctx)
         except BrokenPipeError:  # as in `boostrank ... | head`
             raise
