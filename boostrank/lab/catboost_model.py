@@ -43,12 +43,10 @@ class CatBoostModel(Model):
 
     @staticmethod
     def _train(job: Job) -> tuple[Any, float]:
-        objective, data, params, settings, on_round, stopping = job
+        objective, data, params, settings, on_round, _ = job
         catboost = import_host("catboost")
         if isinstance(objective, Objective):
             raise ValueError(f"catboost accepts none of our objectives, got {objective.name}")
-        if stopping is not None:
-            raise ValueError("catboost stops early only by its own metrics")
         pool = catboost.Pool(
             _features(data.X, data.categorical),
             label=data.y,

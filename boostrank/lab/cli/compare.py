@@ -255,12 +255,10 @@ def _print_as_json(run: Run, command: str) -> None:
             "host": row.learner.host,
             "parameters": str(row.learner.objective),
             "metrics": {name: row.mean(name) for name in metrics},
-            "intervals": {
-                name: list(map(output.json_number, row.interval(name))) for name in metrics
-            },
+            "intervals": {name: row.interval(name) for name in metrics},
             "difference": row.difference,
-            "relative_difference": output.json_number(row.relative_difference),
-            "difference_interval": list(map(output.json_number, row.difference_interval)),
+            "relative_difference": row.relative_difference,
+            "difference_interval": row.difference_interval,
             "p_value": row.p_value,
             "p_holm": corrected[row.learner],
             "best_rounds": {fold.fold: fold.best_round for fold in row.folds},

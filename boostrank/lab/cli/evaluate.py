@@ -14,7 +14,7 @@ from boostrank.datasets.letor import load_letor
 from boostrank.datasets.runs import number_of_text, read_lines, rows_of_text, run_of_table
 from boostrank.datasets.tables import Columns, are_tables, is_table, judgements, read_tables
 from boostrank.lab.cli import options
-from boostrank.lab.cli.output import json_number, print_json, say
+from boostrank.lab.cli.output import print_json, say
 from boostrank.lab.plan import counted_queries, queries_left_out
 from boostrank.lab.settings import ORDER_METRICS, Settings
 from boostrank.metrics import CONVENTIONS, evaluate_run
@@ -107,13 +107,7 @@ def evaluate(
                 say(left_out)
         counted = {"queries": len(documents.group), "documents": len(documents.y)}
     if json_:
-        print_json(
-            {
-                "metrics": {name: json_number(value) for name, value in measured.items()},
-                **settings.rules,
-                **counted,
-            }
-        )
+        print_json({"metrics": measured, **settings.rules, **counted})
         return
     for name, value in measured.items():
         typer.echo(f"{name}\t{value:.6f}")

@@ -96,18 +96,14 @@ def say(text: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print a result as JSON."""
-    typer.echo(json.dumps(value, indent=2, allow_nan=False))
+    """Print a result as JSON, with NaN as null."""
+    plain = json.loads(json.dumps(value), parse_constant=lambda _: None)
+    typer.echo(json.dumps(plain, indent=2))
 
 
 def plus_minus(low: float, high: float) -> str:
     """Return half an interval, to print after a number; nothing if there is none."""
     return "" if math.isnan(high - low) else f" ± {(high - low) / 2:.4f}"
-
-
-def json_number(value: float) -> float | None:
-    """Return a number for JSON, with NaN as null."""
-    return None if math.isnan(value) else value
 
 
 def progress_bar(unit: str, total: int) -> Progress:
