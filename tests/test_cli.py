@@ -300,7 +300,7 @@ def test_objectives_with_parameters():
         "lambdarank": boostrank.LambdaRank(),
         "reg-shf-sdcg:target=gain": boostrank.RegSHFSDCG(total_rounds=40, target="gain"),
     }
-    assert parse_objectives([], 40) is None
+    assert parse_objectives([], 40) == {}
 
 
 def test_the_regularized_preset_gives_way_to_params(tmp_path):

@@ -70,12 +70,10 @@ def given_folds(data: RankingData, folds: Any) -> Folds:
     ones if all training queries come before those that test, with the same gap; else every fifth.
     Folds with nothing left to train are a ValueError; so is what `query_positions` refuses.
     """
-    positions = []
-    for number, (train, *validation, test) in enumerate(query_positions(data, folds), start=1):
-        if validation:
-            positions.append((train, validation[0], test))
-        else:
-            positions.append(_held_out(number, train, test))
+    positions = [
+        fold if len(fold) == 3 else _held_out(number, *fold)
+        for number, fold in enumerate(query_positions(data, folds), start=1)
+    ]
     return Folds(data, positions)
 
 

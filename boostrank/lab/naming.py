@@ -43,18 +43,15 @@ def parse_params(pairs: list[str], objective: str) -> dict[str, Any]:
     return params
 
 
-def parse_objectives(texts: Sequence[str], rounds: int) -> dict[str, Objective] | None:
-    """Read ``sdcg``, ``sdcg,lambdarank`` and ``sdcg:k=10,alpha=2``; None if nothing is named."""
+def parse_objectives(texts: Sequence[str], rounds: int) -> dict[str, Objective]:
+    """Read ``sdcg``, ``sdcg,lambdarank`` and ``sdcg:k=10,alpha=2``."""
     labels: list[str] = []
     for piece in ",".join(texts).split(",") if texts else []:
         if labels and "=" in piece and ":" not in piece:  # one more parameter of that objective
             labels[-1] += f",{piece.strip()}"
         else:
             labels.append(piece.strip())
-    made = {}
-    for label in labels:
-        made[label] = parse_objective(label, [], rounds)
-    return made or None
+    return {label: parse_objective(label, [], rounds) for label in labels}
 
 
 def parse_objective(label: str, more: list[str], rounds: int) -> Objective:
@@ -88,7 +85,7 @@ def named_objectives(objectives: Iterable[str | Objective], rounds: int) -> dict
     made: dict[str, Objective] = {}
     for each in objectives:
         if isinstance(each, str):
-            own = parse_objectives([each], rounds) or {}
+            own = parse_objectives([each], rounds)
         elif isinstance(each, Objective):
             check_unbound(each, "a comparison", OF_FOLDS)
             own = {label_of(each): each}

@@ -166,7 +166,7 @@ def compare(
         test=test,
         params=options.with_preset(preset, options.read_params(params, own_hosts or ()), leaves),
     )
-    named = parse_objectives(objective or [], rounds)
+    named = parse_objectives(objective or [], rounds) or None
     options.check_gap(forward, gap)
     split = read_folds(
         data or None,

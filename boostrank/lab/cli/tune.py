@@ -154,8 +154,7 @@ def _choose_learners(objective: list[str], hosts: list[str], rounds: int) -> lis
     named = parse_objectives([word for word in words if word not in BUILTINS], rounds)
     hosts = list(dict.fromkeys(check_choice("host", host, HOSTS) for host in hosts))
     theirs = [BUILTINS[word] for word in dict.fromkeys(words) if word in BUILTINS]
-    ours = (named or {}).items()
-    return theirs + [Learner(label, host, made) for label, made in ours for host in hosts]
+    return theirs + [Learner(label, host, made) for label, made in named.items() for host in hosts]
 
 
 def _table(tuned: list[search.Tuned]) -> tuple[list[str], list[list[str]]]:
