@@ -145,9 +145,8 @@ def _rounded_down(thresholds: npt.NDArray[np.float64]) -> Singles:
 
 
 def _read_lightgbm(booster: Any) -> Forest:
-    best = int(booster.best_iteration)
-    # Text, because the JSON form is nested as deeply as the trees are.
-    head, *blocks = booster.model_to_string(num_iteration=best if best > 0 else -1).split("\nTree=")
+    # Up to the best round. Text, because the JSON form is nested as deeply as the trees are.
+    head, *blocks = booster.model_to_string().split("\nTree=")
     header = _fields(head)
     names = booster.feature_name()  # which may hold any white space but blanks
     _check_plain(header.get("objective", "custom"), int(header["num_tree_per_iteration"]))

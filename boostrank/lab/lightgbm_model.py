@@ -154,23 +154,16 @@ class LightGBMModel(FileModel):
         best = int(self.booster.best_iteration)  # after early stopping
         return best if best > 0 else int(self.booster.num_trees())
 
-    def _predict(self, X: Floats, start: int, trees: int) -> Floats:
-        scores: Floats = self.booster.predict(
-            X,
-            start_iteration=start,
-            num_iteration=trees,
-            num_threads=self.threads,
-        )
+    def predict(self, X: Floats, rounds: int | None = None, start: int = 0) -> Floats:
+        rounds = self.n_trees if rounds is None else rounds
+        scores: Floats = self.booster.predict(X, start, rounds, num_threads=self.threads)
         return scores
-
-    def predict(self, X: Floats, rounds: int | None = None) -> Floats:
-        return self._predict(X, 0, self.n_trees if rounds is None else rounds)
 
     def staged(self, X: Floats) -> Iterator[Floats]:
         scores = np.zeros(len(X))
         is_forest = self.booster.dump_model(num_iteration=1)["average_output"]
         for tree in range(self.n_trees):
-            scores = scores + self._predict(X, tree, 1)
+            scores = scores + self.predict(X, 1, tree)
             yield scores / (tree + 1) if is_forest else scores
 
     def importance(self, rounds: int) -> Floats:
