@@ -222,23 +222,20 @@ def parts_of_tables(tables: Sequence[Table], columns: Columns) -> list[RankingDa
             continue
         X[:, i] = _numbers(tables, name, "name it as categorical, or drop it")
         check_label(what, name, X[:, i], y, cure)
-    parts, end = [], 0
-    for table in tables:
-        rows = np.arange(end, end + len(table))
-        end += len(table)
-        rows = rows[_grouped(ids[rows], columns.qid)]
-        parts.append(
-            RankingData(
-                X[rows],
-                y[rows],
-                ids[rows],
-                names=tuple(map(feature_name, names)),
-                categorical=tuple(categorical),
-                categories=categories,
-                doc_id=None if doc_id is None else doc_id[rows],
-            )
+    ends = np.cumsum([len(table) for table in tables])[:-1]
+    of_tables = np.split(np.arange(len(y)), ends)
+    return [
+        RankingData(
+            X[rows],
+            y[rows],
+            ids[rows],
+            names=tuple(map(feature_name, names)),
+            categorical=tuple(categorical),
+            categories=categories,
+            doc_id=None if doc_id is None else doc_id[rows],
         )
-    return parts
+        for rows in (own[_grouped(ids[own], columns.qid)] for own in of_tables)
+    ]
 
 
 def _check_names(tables: Sequence[Table], columns: Columns) -> None:

@@ -163,22 +163,18 @@ def read_rows(
         sizes = np.diff(check_group(group, n_docs))
     else:
         ids = check_ids(f"{prefix}qid", qid, n_docs)
+        by_query = weight is not None and len(np.atleast_1d(weight)) != n_docs
         if sort is None:
             sort = query_starts(ids)[1] is not None
-            if sort and weight is not None and np.size(weight) != n_docs:
+            if sort and by_query:
                 _check_ascending(ids)
         if sort:
             order = np.argsort(ids, kind="stable")
-            ids = ids[order]
-            X, y = take(X, order), y[order]
-            weight, offset = (
-                np.asarray(values)[order]
-                if values is not None and len(values) == n_docs
-                else values
-                for values in (weight, offset)
-            )
+            X, y, ids = take(X, order), y[order], ids[order]
+            weight = weight if weight is None or by_query else np.asarray(weight)[order]
+            offset = None if offset is None else offset[order]
         sizes = sizes_of_ids(f"{prefix}qid", ids, "pass sort=True to fit, or ")
-        if weight is not None and np.size(weight) != n_docs:
+        if by_query:
             check_by_query("sample_weight", given.weight, ids)
     filled = sizes > 0
     if weight is not None:
