@@ -180,9 +180,12 @@ def _evaluated(
     # The metrics that choose among several labels are over all queries.
     view = TrainingView(training, whole.scores, whole.labels, whole.boundaries)
     parts = objective.parts(view, round)
-    draws = _draws(parts, keys, boundaries)
+    stream = itertools.count(_DRAWS)
     derivatives = np.empty((len(parts), 2, len(scores)))
     for i, (_, part, own) in enumerate(parts):
+        draws = np.empty((part.n_draws, boundaries[-1]))
+        for row in draws:
+            write_uniforms(keys, boundaries, next(stream), row)
         # In a mixture, only the parts to which noise makes a difference get it.
         seen_scores = noisy if part.perturbed or len(parts) == 1 else scores
         grad, hess = derivatives[i]
@@ -196,20 +199,8 @@ def _evaluated(
         if rows is not None:
             own = labels if own is whole.labels else own[rows]
         write = part.write_derivatives if corrected is None else partial(corrected.write, part)
-        write(seen_scores, own, boundaries, round, grad, hess, draws[i])
+        write(seen_scores, own, boundaries, round, grad, hess, draws if part.n_draws else None)
     return parts, derivatives
-
-
-def _draws(parts: Sequence[Part], keys: Keys, boundaries: Integers) -> list[Floats | None]:
-    """Draw the uniform numbers that each part asks for."""
-    stream = itertools.count(_DRAWS)
-    draws: list[Floats | None] = []
-    for _, part, _ in parts:
-        rows = np.empty((part.n_draws, boundaries[-1])) if part.n_draws else None
-        for row in () if rows is None else rows:
-            write_uniforms(keys, boundaries, next(stream), row)
-        draws.append(rows)
-    return draws
 
 
 def _mean_hessians(training: Training, derivatives: Floats) -> Sequence[float]:
