@@ -132,6 +132,7 @@ EQUIVALENT = {
     "vector.padded: n > STRIDE => n >= STRIDE",
     # Any number will do, or any but 0.
     "columns.write_padding: 0.0, 0.0, 1.0 => 0.0, 0.0, 2.0",
+    "columns.pack: 1.0, 1.0, key[d] => 1.0, 2.0, key[d]",
     "curvature: 0, 1, 2 => 0, 1, 3",
     "curvature: LOSS = 3 => LOSS = 4",
     "engine/pairs.add_blocks: 1 if counts[j] == 0.0 else 0 => 2 if counts[j] == 0.0 else 0",
@@ -156,6 +157,8 @@ EQUIVALENT = {
     # A longer way to the same result.
     "columns.write_decays: 1 if abs(x) > LARGEST_EXPONENT else 0 => 1 if abs(x) > LARGEST_EXPONENT"
     " else 1",  # all pairs one by one
+    "columns.pack: rising > 0.0 => rising >= 0.0",  # pairs that add nothing
+    "columns.pack: 0.0, math.inf => 1.0, math.inf",  # likewise
     "threads._over_chunks: threads - 1 => threads + 1",  # workers without work
     "sigmoid.run_all: spare.append((w, v, room)) => pass",
     "cache.save_overload: missing_ok=True => missing_ok=False",  # `save_overload` leaves it out
@@ -190,8 +193,8 @@ EQUIVALENT = {
     " * (t[j] - t[stop]) / sigma < BAND",
     "vector.exponentials: x[i] >= LEAST_EXPONENT => x[i] > LEAST_EXPONENT",
     # Nothing is there: no level below a part begins at its middle or after it, without a rest the
-    # first grade is in the table, losses of one channel leave OWN at 1, no pair has neither form
-    # nor weight, the largest value allowed is not among the wrong ones, only the nearest is named.
+    # first grade is in the table, no pair has neither form nor weight, the largest value allowed is
+    # not among the wrong ones, only the nearest is named.
     "bisection.halve: lowest + 1 => lowest - 1 (2)",
     "engine/gains.write_exponential_gains: len(y) if rest > 0 else 0 => len(y) if rest > 0 else 1",
     "pairs._columns: array.ndim <= 2 => array.ndim <= 3",

@@ -213,7 +213,7 @@ def pack(
             d, column = np.uint64(by_score[i] if long else by_worth[i]), begin + i
             place[column] = ranks[d]
             counts[column] = 1.0 if p.top == 0 or ranks[d] < p.top else 0.0
-        rising, below = 0.0, key[by_worth[0]]
+        rising, below = 0.0, math.inf
         for i in range(np.uint64(n if long or p.pairs != DIFFERENT else 0)):
             d = np.uint64(by_worth[i])
             rising += 1.0 if key[d] > below else 0.0
