@@ -597,11 +597,14 @@ def test_unseen_categories_are_missing(host, data, words):
 
 def test_a_stopped_model_of_xgboost_keeps_its_categories(data, tmp_path):
     """Without those of text, a file would be read with other codes."""
-    table, other = worded(data), worded(data, categories=["mid", "none", "low", "high"])
+    both = worded(data), worded(data, categories=["mid", "none", "low", "high"])
+    table, other = (each.rename(columns={"a": "é"}) for each in both)
     stop = xgboost.callback.EarlyStopping(rounds=1, save_best=True)
-    fitted = categorical("xgboost", callbacks=[stop]).fit(table, data.y, **evaluated(data, table))
+    ranker = categorical("xgboost", callbacks=[stop], n_estimators=99)
+    fitted = ranker.fit(table, data.y, **evaluated(data, table))
     path = tmp_path / "model.json"
     fitted.save_model(path)
+    assert xgboost.Booster(model_file=path).feature_names == list(table)
     for reader in (categorical("xgboost"), xgboost.XGBRanker(enable_categorical=True)):
         reader.load_model(path)
         assert np.array_equal(reader.predict(other), fitted.predict(table))

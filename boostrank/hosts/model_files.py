@@ -390,5 +390,6 @@ def _with_categories(shorter: Any, cats: dict[str, Any]) -> Any:
     made = json.loads(shorter.save_raw("json"))
     gbtree_of(made["learner"]["gradient_booster"])["cats"] = cats
     whole = xgboost.Booster()
-    whole.load_model(bytearray(json.dumps(made), "utf-8"))
+    # XGBoost does not read \u00e9 in names for é.
+    whole.load_model(bytearray(json.dumps(made, ensure_ascii=False), "utf-8"))
     return whole
