@@ -678,6 +678,11 @@ def test_gain(parts, tmp_path):
     measured = run("evaluate", scores, file, "--gain", "linear", "--metrics", "ndcg").stdout
     want = boostrank.evaluate(values, amounts.y, amounts.group, ["ndcg"], gain="linear")
     assert measured == f"ndcg\t{want['ndcg']:.6f}\n"
+    file = write(tmp_path / "grades.txt", svmlight(RankingData.concat(parts)))
+    args = ["compare", file, *args[2:-1], "0,0,0,0,0,9", "--metric", "mrr", "--json"]
+    without = run(*args, "--out", tmp_path)  # no document has a gain, so that NDCG has no value
+    assert {row["metrics"]["ndcg@10"] for row in json.loads(without.stdout)["rows"]} == {None}
+    assert not re.search("with a gain|empty", without.stderr)
 
 
 def test_returns_are_measured_by_their_order(tmp_path):

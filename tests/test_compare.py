@@ -668,7 +668,7 @@ def test_a_fold_in_which_no_query_counts_is_refused(metric, lacking, parts):
     settings = replace(SETTINGS, metric=metric)
     _plan(barren, numbers=[3, 4], settings=settings)  # neither chooses nor tests on it
     for number, what in ((1, "tests on"), (2, "chooses the rounds on")):
-        message = f"fold {number} {what} 7 queries of which none has {lacking}, so"
+        message = f"no query that fold {number} {what} has {lacking}, so"
         with pytest.raises(ValueError, match=message):
             _plan(barren, numbers=[number], settings=settings)
 
@@ -680,12 +680,18 @@ def test_a_single_query_that_counts_is_refused_before_training(parts):
         _plan([*parts[:4], RankingData(one.X, y, one.qid)], numbers=[1])
 
 
-def test_a_metric_for_other_labels_is_refused_before_training(parts):
+@pytest.mark.parametrize(
+    ("shift", "more", "message"),
+    [
+        (-1.0, {"other_metrics": ["brier"]}, r"labels must be between 0 and 1e\+300, got -1\.0"),
+        (0.5, {"gain": (0, 1, 3)}, "gain has a number for each of the grades 0 to 2, and none"),
+    ],
+)
+def test_a_metric_for_other_labels_is_refused_before_training(shift, more, message, parts):
     """One that was only reported failed after the training."""
-    returns = [RankingData(part.X, part.y - 1.0, part.qid) for part in parts]
-    settings = replace(SETTINGS, metric="spearman", other_metrics=["brier"])
-    with pytest.raises(ValueError, match=r"labels must be between 0 and 1e\+300, got -1\.0"):
-        _plan(returns, settings=settings)
+    other = [RankingData(part.X, part.y + shift, part.qid) for part in parts]
+    with pytest.raises(ValueError, match=message):
+        _plan(other, settings=replace(SETTINGS, metric="spearman", **more))
 
 
 def test_queries_that_do_not_count_are_said_once_with_their_number(parts):

@@ -65,7 +65,7 @@ def make_plan(
         if number not in every:
             raise ValueError(f"folds must lie in 1..{len(every)}, got {number}")
     notes = missing_hosts() if hosts is None else []
-    counted = counted_queries(folds.data, settings, also=settings.other_metrics)
+    counted = counted_queries(folds.data, settings, also=settings.metrics)
     _check_counted(folds, numbers, counted, settings)
     doubts = [queries_left_out(counted, settings), note_on_time(folds.data, folds.positions)]
     doubts = [doubt for doubt in doubts if doubt]
@@ -134,10 +134,12 @@ def counted_queries(data: RankingData, settings: Settings, also: Sequence[str] =
 
 def _needed(settings: Settings) -> str:
     """Say what a query must have to count in the metric."""
-    if METRICS[parse_name(settings.metric, settings.convention).metric].compares_orders:
+    metric = METRICS[parse_name(settings.metric, settings.convention).metric]
+    if metric.compares_orders:
         return "two different labels"
     # With gains of a user's own, some of the relevant grades may have none.
-    return "a relevant document" + " with a gain" * (settings.gain is not None)
+    of_gains = settings.gain is not None and not metric.labels
+    return "a relevant document" + " with a gain" * of_gains
 
 
 def queries_left_out(counted: Counted, settings: Settings) -> str:
@@ -165,8 +167,8 @@ def _check_counted(
         for queries, what in ((validation, "chooses the rounds on"), (test, "tests on")):
             if not counted[queries].any():
                 raise ValueError(
-                    f"fold {number} {what} {len(queries)} queries of which none has {lacking}, so "
-                    f"that {metric} is not defined there; use more queries or fewer folds"
+                    f"no query that fold {number} {what} has {lacking}, so that {metric} is not "
+                    "defined there; use more queries or fewer folds"
                 )
         tested += int(counted[test].sum())
     if tested < 2:

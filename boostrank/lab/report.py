@@ -225,7 +225,8 @@ def _figures(ranked: Sequence[Row], baseline: Row) -> _Pictures:
         _draw_differences(ranked, baseline, pictures)
     _draw_curves(ranked, pictures)
     # Labels that are no grades have no NDCG, and a single query has no interval.
-    if f"ndcg@{CUTOFFS[0]}" in baseline.folds[0].figures and baseline.n_tested > 1:
+    first = f"ndcg@{CUTOFFS[0]}"
+    if baseline.settings.graded and np.count_nonzero(~np.isnan(baseline.pooled(first))) > 1:
         _draw_cutoffs(ranked, baseline, pictures)
     return pictures
 

@@ -68,8 +68,10 @@ class Row:
         return int(np.count_nonzero(~np.isnan(self.pooled(self.metric))))
 
     def mean(self, metric: str) -> float:
-        """Return the mean over the test queries of all folds."""
-        return float(np.nanmean(self.pooled(metric)))
+        """Return the mean over the test queries of all folds; NaN if none has a value."""
+        values = self.pooled(metric)
+        counted = values[~np.isnan(values)]
+        return float(counted.mean()) if len(counted) else np.nan
 
     def interval(self, metric: str) -> tuple[float, float]:
         """Return the normal 95 % interval of `mean`, from the spread of queries."""
