@@ -239,11 +239,12 @@ def test_no_two_ids_of_csv_are_confused(tmp_path, kind):
     assert _good(tmp_path, lines).qid.tolist() == ids
 
 
-def test_ids_of_several_files_are_of_one_kind(tmp_path):
+def test_several_files_have_ids_of_one_kind_and_columns_in_any_order(tmp_path):
     one = write(tmp_path / "a.csv", f"{HEADER}\n1,007,1,1\n")
-    two = write(tmp_path / "b.csv", f"{HEADER}\n1,7,1,2\n")
+    two = write(tmp_path / "b.csv", "qid,b,a,label\n7,2,1,1\n")
     parts = read_parts([one, two], Columns())
     assert [part.qid.tolist() for part in parts] == [["007"], ["7"]]
+    assert [part.X.tolist() for part in parts] == [[[1.0, 1.0]], [[1.0, 2.0]]]
 
 
 DAYS = [datetime.date(2024, 1, 1), datetime.date(2024, 1, 1), datetime.date(2024, 1, 2)]

@@ -279,7 +279,7 @@ def test_categories_of_csv_are_what_is_written(tmp_path, values, codes, words):
 
 def test_predict_reads_categories_as_written(tmp_path):
     model, train, new = (tmp_path / name for name in ("m.txt", "a.csv", "b.csv"))
-    frame = pd.DataFrame({"label": DATA.y, "qid": DATA.qid, "x": DATA.X[:, 0]})
+    frame = pd.DataFrame({"label": DATA.y, "qid": DATA.qid, "=x": DATA.X[:, 0]})
     frame["k"] = np.array(["NA", "DE", "1.50", "FR"])[DATA.y.astype(int) % 4]
     frame.to_csv(train, index=False)
     run("train", train, "-o", "query-rmse", "--model", model, *SMALL, "--categorical", "k")

@@ -138,7 +138,8 @@ def are_tables(paths: Sequence[Any], columns: Columns) -> bool:
 
 def feature_name(column: Any) -> str:
     """Return a column's name in a form that both hosts take."""
-    return re.sub(r'[\[\]{}<>",:\s\x00-\x1f]', "_", str(column))
+    # LightGBM drops a = at the beginning of its list of names.
+    return re.sub(r'^=|[\[\]{}<>",:\s\x00-\x1f]', "_", str(column))
 
 
 def from_frame(
@@ -255,13 +256,12 @@ def _check_names(tables: Sequence[Table], columns: Columns) -> None:
 
 
 def _features(tables: Sequence[Table], columns: Columns) -> list[Any]:
-    """Return the names of the columns that are features, the same in all tables."""
+    """Return the names of the columns that are features, in the order of the first table."""
     names = [_without_index(table, columns) for table in tables]
     for table, own in zip(tables, names, strict=True):
-        if own != names[0]:
+        if differing := set(names[0]) ^ set(own):
             raise ValueError(
-                f"{table.where()}the tables must have the same columns, but "
-                f"{set(map(str, names[0])) ^ set(map(str, own)) or 'their order'} differ"
+                f"{table.where()}the tables must have the same columns, but {differing} differ"
             )
     home: dict[str, Any] = {}
     for name in names[0]:
