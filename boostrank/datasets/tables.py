@@ -299,7 +299,7 @@ def _numbers(tables: Sequence[Table], name: Any, cure: str) -> Floats:
     """Return a column of all tables; its numbers must be finite, or missing."""
     pieces = []
     for table in tables:
-        numbers = table.numbers(_column(table, name), cure)
+        numbers = table.numbers(name, cure)
         if np.isinf(numbers).any():
             row = int(np.argmax(np.isinf(numbers)))
             raise ValueError(
@@ -323,7 +323,7 @@ def labels_of(tables: Sequence[Table], name: str) -> Floats:
     """Return the labels of all documents."""
     pieces = []
     for table in tables:
-        y = _numbers([table], name, "number the grades from 0, the best highest")
+        y = _numbers([table], _column(table, name), "number the grades from 0, the best highest")
         if np.isnan(y).any():
             row = int(np.argmax(np.isnan(y)))
             raise ValueError(
