@@ -156,7 +156,7 @@ def _most(row: Row, n: int = 5) -> list[tuple[str, list[tuple[object, float, flo
     assert row.baseline is not None
     qid = np.concatenate([fold.qid for fold in row.folds])
     own, theirs = row.pooled(row.metric), row.baseline.pooled(row.metric)
-    difference = row.sign * (own - theirs)
+    difference = row.sign * row.differences
     order = np.argsort(difference)  # NaN last
     worst = [i for i in order[:n] if difference[i] < 0]
     best = [i for i in order[~np.isnan(difference[order])][::-1][:n] if difference[i] > 0]

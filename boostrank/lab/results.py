@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from boostrank.lab.learners import Learner
 from boostrank.lab.settings import Settings, sign_of
-from boostrank.lab.stats import SIGNIFICANT, half_width, holm, paired_p_value
+from boostrank.lab.stats import SIGNIFICANT, differences, half_width, holm, paired_p_value
 from boostrank.objectives.validation import Floats
 
 
@@ -92,7 +92,7 @@ class Row:
     @property
     def differences(self) -> Floats:
         """The metric minus the baseline's, of every test query."""
-        return self.pooled(self.metric) - (self.baseline or self).pooled(self.metric)
+        return differences(*(row.pooled(self.metric) for row in (self, self.baseline or self)))
 
     @property
     def difference_interval(self) -> tuple[float, float]:

@@ -27,6 +27,11 @@ def load_stats() -> Any:
     return load("scipy.stats", "the paired test needs SciPy", "scipy")
 
 
+def differences(a: Floats, b: Floats) -> Floats:
+    """Return a - b, which is 0 where the two are equal up to rounding; NaN where one is."""
+    return np.where(np.isclose(a, b, rtol=1e-12, atol=1e-12), 0.0, a - b)
+
+
 def paired_p_value(a: Floats, b: Floats, *, seed: int, test: str = "randomisation") -> float:
     """Return p of a two-sided paired test; 1 if all pairs are equal, or there are fewer than two.
 
@@ -37,8 +42,8 @@ def paired_p_value(a: Floats, b: Floats, *, seed: int, test: str = "randomisatio
     that differ; it does not look at how much.
     """
     stats = load_stats()
-    pairs = ~(np.isnan(a) | np.isnan(b))
-    difference = (a - b)[pairs]
+    difference = differences(a, b)
+    difference = difference[~np.isnan(difference)]
     if len(difference) < 2 or not difference.any():
         return 1.0
     if test == "sign":
