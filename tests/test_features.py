@@ -235,7 +235,7 @@ def test_masked_values_are_missing(host, data):
 
 
 @pytest.mark.parametrize("name", ["y", "qid", "sample_weight", "group"])
-def test_masked_rows_are_refused(host, data, name):
+def test_masked_and_ragged_rows_are_refused(host, data, name):
     rows = {"y": data.y, "group": data.group, "sample_weight": np.ones(len(data.y))}
     if name == "qid":
         rows["qid"] = data.qid
@@ -244,6 +244,9 @@ def test_masked_rows_are_refused(host, data, name):
     mask[3] = True
     rows[name] = np.ma.masked_array(rows[name], mask)
     with pytest.raises(ValueError, match=f"{name} must have no masked values"):
+        make(host).fit(data.X, **rows)
+    rows[name] = [[1.0], [1.0, 2.0]]
+    with pytest.raises(ValueError, match=f"{name} must"):
         make(host).fit(data.X, **rows)
 
 

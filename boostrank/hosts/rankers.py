@@ -115,11 +115,14 @@ def _measured(domain: str) -> str:
 
 def _column(name: str, values: Any) -> Any:
     """Return one number per row: frames, tables and arrays may hold them in a single column."""
-    if isinstance(values, Sequence) or values is None:
-        return values
     if np.ma.isMaskedArray(values):  # pandas' own masks are seen as missing values
         check_unmasked(name, values)
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # lists of different lengths
+        raise ValueError(f"{name} must have one value for each row: {error}") from error
+    if isinstance(values, Sequence) or values is None:
+        return values
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
 
