@@ -367,6 +367,28 @@ def test_another_training_set_in_an_update_loop(start, data):
     assert trees(booster) == trees(loop("lightgbm", objective, data, 3))
 
 
+@pytest.mark.parametrize("event", ["a measure", "an error"])
+def test_scores_after_a_change_of_the_data(data, event):
+    """After either, and a change, the host passes an array that nobody has written to."""
+
+    def failing(preds, rows):
+        preds[:] = np.pi  # the host's own array, and so the memory of its next one
+        raise KeyboardInterrupt
+
+    def scores(event):
+        rows = dataset(data, params=LIGHTGBM).construct()
+        booster = updated(lgb.Booster(LIGHTGBM, rows), boostrank.RankNet(), 1)
+        if event == "a measure":
+            booster.eval_train(feval=boostrank.metric("map"))
+        if event == "an error":
+            with pytest.raises(KeyboardInterrupt):
+                booster.update(fobj=failing)
+        rows.set_weight(1.0 + np.arange(len(data.y)) % 2)
+        return updated(booster, boostrank.RankNet(), 1).predict(data.X)
+
+    np.testing.assert_array_equal(scores(event), scores(None))
+
+
 def test_continued_training_starts_from_zero_again(data):
     first, naive = train("lightgbm", Shared(), data), Shared()
     train("lightgbm", naive, data, init_model=first)

@@ -15,6 +15,7 @@ from boostrank.hosts.model_files import is_dart
 from boostrank.hosts.training import Training
 from boostrank.hosts.undocumented import (
     lightgbms_update,
+    predict_again,
     register_with_xgboost,
     xgboost_calls_directly,
 )
@@ -53,7 +54,14 @@ def of_lightgbm(objective: Objective, training: Training) -> int:
         training.once("settled", lambda: settle_dart(booster))
         _warn_of_lost_round(training)
     # The Booster outlives its data, which must not stay in memory for the sake of a key.
-    training.once(("checked", objective, weakref.ref(booster.train_set)), check)
+    data = weakref.ref(booster.train_set)
+    training.once(("checked", objective, data), check)
+    # If the data have changed, LightGBM hands over a new array of scores. It does not write to it
+    # if it had predicted since the last update: for a metric, or for an update that failed.
+    now = data, booster.train_set.version
+    if training.known.get("data") != now:
+        predict_again(booster)
+    training.known["data"] = now
     done, update = training.known.get(("rounds", objective), (None, None))
     if done is None:
         done = _continued(objective, booster.current_iteration()) if start is None else start - 1

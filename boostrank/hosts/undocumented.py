@@ -12,6 +12,9 @@ LightGBM
 - The Booster makes a new list, private, of which predictions are up to date when an update is done
   (`lightgbms_update`). Without: a round whose update fails after its gradients is counted twice.
   Test: test_lightgbms_booster_tells_that_an_update_is_done.
+- With that list, its private method ``__inner_predict``, and ``Dataset.version``
+  (`predict_again`). Without: it may hand over scores that nobody has written.
+  Test: test_scores_after_a_change_of_the_data.
 - ``Dataset.used_indices`` and ``Dataset.reference`` (`data.check_lightgbm`). Without: split queries
   go unnoticed. Test: test_lightgbm_datasets_tell_what_is_refused.
 - The estimators count the parameters in `inspect.signature` of an objective
@@ -146,6 +149,14 @@ def lightgbms_update(booster: Any) -> Any:
     None: not known.
     """
     return getattr(booster, "_Booster__is_predicted_cur_iter", None)
+
+
+def predict_again(booster: Any) -> None:
+    """Make a LightGBM Booster write the scores of its training set, which it may have left out."""
+    up_to_date = lightgbms_update(booster)
+    if up_to_date:
+        up_to_date[0] = False
+        booster._Booster__inner_predict(data_idx=0)
 
 
 def lightgbms_parameters() -> frozenset[str]:
