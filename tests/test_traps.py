@@ -189,9 +189,10 @@ def test_cv_splits_queries(data):
     # Every query is in every fold, in part.
     assert sum(len(part.get_group()) for _, _, part in naive.seen) > 2 * len(data.group)
 
-    params = {**LIGHTGBM, "objective": boostrank.SHFSDCG()}
-    with pytest.raises(ValueError, match=r"splits \d+ queries.*group_folds\(group\)"):
-        lgb.cv(params, dataset(data), 1, nfold=3, stratified=False)
+    for objective, metric in ((boostrank.SHFSDCG(), None), ("l2", boostrank.metric("map"))):
+        params = {**LIGHTGBM, "objective": objective}
+        with pytest.raises(ValueError, match=r"splits \d+ queries.*group_folds\(group\)"):
+            lgb.cv(params, dataset(data), 1, nfold=3, stratified=False, feval=metric)
     # Of whole queries it takes them: tests/test_entry_points.py, the row "cv".
 
 

@@ -85,9 +85,14 @@ def check_lightgbm(booster: Any, objective: Objective) -> None:
         )
     if booster.train_set.get_position() is not None:
         warn_of_positions("the Dataset's position", objective)
-    if booster.train_set.used_indices is None:
+    check_part(booster.train_set)
+
+
+def check_part(data: Any) -> None:
+    """Refuse a part of a LightGBM Dataset that splits or repeats queries."""
+    if getattr(data, "used_indices", None) is None:  # the whole, or XGBoost's
         return
-    kept, sizes = _kept_of_queries(booster.train_set)
+    kept, sizes = _kept_of_queries(data)
     cut = np.flatnonzero((kept > 0) & (kept < sizes))
     if len(cut):
         raise ValueError(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from boostrank.hosts.data import HostData, read
+from boostrank.hosts.data import HostData, check_part, read
 from boostrank.hosts.undocumented import xgboost_callbacks
 from boostrank.messages import warn
 from boostrank.metrics.conventions import find_convention
@@ -48,11 +48,13 @@ class Metric:
 
         Hosts pass ``(preds, lightgbm.Dataset)``, ``(preds, xgboost.DMatrix)`` or ``(y_true, y_pred,
         weight, group)``, and get (name, value, larger_is_better) for LightGBM, (name, value) for
-        XGBoost. Other arguments are a TypeError; further errors are those of `evaluate`.
+        XGBoost. Other arguments are a TypeError, and a part of a LightGBM Dataset that splits or
+        repeats queries is a ValueError; further errors are those of `evaluate`.
         """
         match args:
             case (preds, dataset_or_matrix):
                 data = read(dataset_or_matrix)
+                check_part(dataset_or_matrix)
             case (labels, preds, weight, group):
                 data = HostData("lightgbm", labels, group, weight)
             case _:
