@@ -79,8 +79,9 @@ def export(
         If `model` is something else.
     ValueError
         If the format cannot hold the model: categories, linear trees, several outputs,
-        transformed scores; zeros taken for missing; for RankLib, directions learnt for missing
-        values. Also if a feature is not among `features`, or is no feature of Vespa by its name.
+        transformed scores; leaves beyond float32; zeros taken for missing; for RankLib, directions
+        learnt for missing values. Also if a feature is not among `features`, or is no feature of
+        Vespa by its name.
 
     Warns
     -----

@@ -33,7 +33,8 @@ Flags = npt.NDArray[np.bool_]
 _PLAIN = (
     "custom", "lambdarank", "rank_xendcg", "regression", "regression_l1", "huber", "fair",
     "quantile", "mape", "rank:ndcg", "rank:pairwise", "rank:map", "reg:squarederror",
-    "reg:absoluteerror", "reg:pseudohubererror", "reg:quantileerror", "binary:logitraw",
+    "reg:squaredlogerror", "reg:absoluteerror", "reg:pseudohubererror", "reg:quantileerror",
+    "binary:logitraw",
 )  # fmt: skip
 # Bits of LightGBM's decision_type; bits 2 and 3 say which values are missing.
 _CATEGORICAL, _DEFAULT_LEFT = 1, 2
@@ -129,6 +130,11 @@ def _forest(
             f"the model splits on categories of {which}, which no target can hold; train on "
             "numbers, such as one 0/1 column for each category"
         )
+    if not all(np.isfinite(tree.value).all() for tree in trees):
+        raise ValueError(
+            "the model has leaves beyond float32, which engines add: its training has diverged; "
+            "train with a lower learning rate, or smaller labels"
+        )
     differing = {
         int(i) for tree in trees for i in tree.feature[tree.missing_left != (tree.threshold >= 0)]
     }
@@ -176,7 +182,8 @@ def _read_lightgbm(booster: Any) -> Forest:
         value = np.array(fields["leaf_value"].split(), dtype=np.float64)
         if "average_output" in header:
             value /= len(blocks)
-        leaves = value.astype(np.float32)
+        with np.errstate(over="ignore"):  # refused below
+            leaves = value.astype(np.float32)
         trees.append(Tree(feature, _rounded_down(threshold), left, right, missing_left, leaves))
     if skipped:
         which = few([names[i] for i in sorted(skipped)])

@@ -235,6 +235,8 @@ def refused_by_all(model, message):
         ("lightgbm", {"objective": "regression", "linear_tree": True}, "has linear trees"),
         ("lightgbm", {"zero_as_missing": True}, "takes 0 for a missing value in 'Column_0'"),
         ("xgboost", {"booster": "gblinear"}, "no trees to export"),
+        ("lightgbm", {"objective": "mape", "learning_rate": 1e20}, "leaves beyond float32"),
+        ("xgboost", {"objective": "reg:squarederror", "eta": 1e20}, "leaves beyond float32"),
     ],
 )
 def test_what_no_target_can_hold_is_refused(host, params, message):
