@@ -58,7 +58,7 @@ def _good(tmp_path, lines, end="\n"):
         (["label;qid;a;b", "1;7;0,5;1"], "fields are separated by ';'"),
         (["label\tqid\ta\tb", "1\t7\t0.5\t1"], r"fields are separated by '\\t'"),
         (["label,qid,a b,a_b", *ROWS], "'a b' and 'a_b' would both be called 'a_b'"),
-        (["label, qid,a,b", *ROWS], "unknown column 'qid'; did you mean ' qid'"),
+        (["label, qid,a,b", *ROWS], r"'qid'; did you mean ' qid'\? .*\); --qid, or qid= in"),
         (["label,qid,,b", "1,7,.5,1", "0,7,.5,1"], "column 3 has no name; name it, or drop it as"),
         (
             [HEADER, "good,7,1,1", *ROWS],

@@ -315,7 +315,9 @@ def _column(table: Table, text: Any) -> Any:
     try:
         check_choice("column", str(text), list(map(str, table.names)))
     except ValueError as error:
-        raise ValueError(f"{table.where()}{error}") from None
+        option = f"; --{text}, or {text}= in Python, names another"
+        cure = option if text in (Columns.label, Columns.qid) else ""
+        raise ValueError(f"{table.where()}{error}{cure}") from None
     return next(name for name in table.names if name == text or str(name) == text)
 
 
