@@ -67,14 +67,13 @@ DIFFERENT, TO_HIGHER, ALL, ONE = range(4)
     DOCUMENT,  # its row in the data; in a part of a query, its column in the query
     PLACE,  # rank - 1
     # per block,
-    QUERY,
     BEGIN,  # first column
     SIZE,  # documents
     FACTORIZABLE,  # whether ratios of DECAY are accurate
     # and for one query.
     SPARE,  # five columns
     N_WHOLE,
-) = np.array([*range(7), 11], np.int64)
+) = np.array([*range(6), 10], np.int64)
 
 
 class Columns(NamedTuple):
@@ -88,7 +87,7 @@ class Tuning(NamedTuple):
     """Where one way of summing takes over from another; all agree."""
 
     direct: int = 640  # documents of the longest query that is one block
-    block: int = 128  # documents per block of the far field
+    block: int = 128  # documents per block of the far field, a multiple of `STRIDE`: no padding
     part: int = 384  # documents of the smallest parts of several grades
     parts: int = 16  # parts of several grades at a time
     levels: int = 32  # up to so many grades are parts of their own,
@@ -133,8 +132,6 @@ def new_columns(longest: int, *, far: bool = True) -> Columns:
     With `far`, it has the columns of the far field.
     """
     width = -(-max(longest, BATCH) // STRIDE) * STRIDE + STRIDE
-    if far:  # the blocks of a part are padded one by one
-        width += (longest // (4 * STRIDE) + 8) * STRIDE
     rows = N_REAL if far else FAR
     # As one block: several would go back to the system after each call, and new ones are slow.
     block = aligned(int(rows + N_WHOLE), width)
@@ -221,7 +218,7 @@ def pack(
             column = begin + (np.uint64(ranks[d]) if long else i)
             alone = not long and (rising > 0.0 or p.pairs != TO_HIGHER)
             level[column] = float(i) if alone else rising
-        w.whole[QUERY, blocks], w.whole[BEGIN, blocks], w.whole[SIZE, blocks] = q, columns, n
+        w.whole[BEGIN, blocks], w.whole[SIZE, blocks] = columns, n
         w.real[CUT, blocks] = float(p.k)
         pairs, lower = 0, 0
         for i in range(1, n if p.normalize and not p.by_gain else 0):
