@@ -1,4 +1,4 @@
-"""Nanoseconds per document of one gradient, for every objective, which docs/speed.md groups.
+"""Nanoseconds per document of one gradient, for every objective: the last table of docs/speed.md.
 
     python notebooks/costs.py
 
