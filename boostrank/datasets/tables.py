@@ -94,10 +94,14 @@ def read_tables(paths: Sequence[Any], columns: Columns, words: Collection[str] =
         texts = [table for table in tables if name in table.names and table.is_csv]
         if texts:  # one type for all
             read = integers_of_text(np.concatenate([table.values(name) for table in texts]))
-            ends = np.cumsum([len(table) for table in texts])[:-1]
-            for table, own in zip(texts, np.split(read, ends), strict=True):
+            for table, own in zip(texts, _by_table(read, texts), strict=True):
                 table.frame[name] = own
     return tables
+
+
+def _by_table(values: npt.NDArray[Any], tables: Sequence[Table]) -> list[npt.NDArray[Any]]:
+    """Return the values of each table's rows."""
+    return np.split(values, np.cumsum([len(table) for table in tables])[:-1])
 
 
 def _read_parquet(path: Path) -> Any:
@@ -221,10 +225,10 @@ def parts_of_tables(tables: Sequence[Table], columns: Columns) -> list[RankingDa
             if words:
                 categories[i] = words
             continue
-        X[:, i] = _numbers(tables, name, "name it as categorical, or drop it")
+        numeric = "name it as categorical, or drop it"
+        X[:, i] = np.concatenate([_numbers(table, name, numeric) for table in tables])
         check_label(what, name, X[:, i], y, cure)
-    ends = np.cumsum([len(table) for table in tables])[:-1]
-    of_tables = np.split(np.arange(len(y)), ends)
+    of_tables = _by_table(np.arange(len(y)), tables)
     return [
         RankingData(
             X[rows],
@@ -278,15 +282,10 @@ def _without_index(table: Table, columns: Columns) -> list[Any]:
     others = [name for name in table.names if str(name) not in columns.named]
     unnamed = [name for name in others if _UNNAMED.fullmatch(str(name))]
     for name in unnamed:
+        what = f"{table.where()}column {table.names.index(name) + 1} has no name"
         if not table.is_index(name):
-            raise ValueError(
-                f"{table.where()}column {table.names.index(name) + 1} has no name; name it, or "
-                f"drop it as {str(name)!r}"
-            )
-        warn(
-            f"{table.where()}column {table.names.index(name) + 1} has no name and only numbers the "
-            "rows, or is empty: it is left out"
-        )
+            raise ValueError(f"{what}; name it, or drop it as {str(name)!r}")
+        warn(f"{what} and only numbers the rows, or is empty: it is left out")
     kept = [name for name in table.names if str(name) not in columns.own and name not in unnamed]
     if not kept:
         raise ValueError(
@@ -295,19 +294,16 @@ def _without_index(table: Table, columns: Columns) -> list[Any]:
     return kept
 
 
-def _numbers(tables: Sequence[Table], name: Any, cure: str) -> Floats:
-    """Return a column of all tables; its numbers must be finite, or missing."""
-    pieces = []
-    for table in tables:
-        numbers = table.numbers(name, cure)
-        if np.isinf(numbers).any():
-            row = int(np.argmax(np.isinf(numbers)))
-            raise ValueError(
-                f"{table.where(row)}column {name!r} must be finite, or empty where a value is "
-                f"missing, got {numbers[row]} in row {row}"
-            )
-        pieces.append(numbers)
-    return np.concatenate(pieces)
+def _numbers(table: Table, name: Any, cure: str) -> Floats:
+    """Return a column; its numbers must be finite, or missing."""
+    numbers = table.numbers(name, cure)
+    if np.isinf(numbers).any():
+        row = int(np.argmax(np.isinf(numbers)))
+        raise ValueError(
+            f"{table.where(row)}column {name!r} must be finite, or empty where a value is "
+            f"missing, got {numbers[row]} in row {row}"
+        )
+    return numbers
 
 
 def _column(table: Table, text: Any) -> Any:
@@ -325,7 +321,7 @@ def labels_of(tables: Sequence[Table], name: str) -> Floats:
     """Return the labels of all documents."""
     pieces = []
     for table in tables:
-        y = _numbers([table], _column(table, name), "number the grades from 0, the best highest")
+        y = _numbers(table, _column(table, name), "number the grades from 0, the best highest")
         if np.isnan(y).any():
             row = int(np.argmax(np.isnan(y)))
             raise ValueError(
@@ -365,11 +361,9 @@ def ids_of(tables: Sequence[Table], name: str) -> npt.NDArray[Any]:
 def _queries_of(tables: Sequence[Table], columns: Columns) -> npt.NDArray[Any]:
     """Return the ids of the documents' queries, which a file of sizes must not contradict."""
     ids = ids_of(tables, columns.qid)
-    end = 0
-    for table in tables:
-        start, end = end, end + len(table)
+    for table, own in zip(tables, _by_table(ids, tables), strict=True):
         if table.path is not None:
-            check_sizes_next_to(table.path, ids[start:end])
+            check_sizes_next_to(table.path, own)
     return ids
 
 
@@ -416,7 +410,7 @@ def features_of_table(
         [
             _known_codes(table, column, words[name])
             if name in words
-            else _numbers([table], column, cure)
+            else _numbers(table, column, cure)
             for name, column in chosen.items()
         ]
     )
