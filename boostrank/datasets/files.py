@@ -130,6 +130,19 @@ def what_it_is(start: bytes) -> str:
     return ""
 
 
+def rows_of_text(path: str | Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and the fields of each line that is not blank."""
+    path = Path(path)
+    number = 0
+    with reading(path, lambda: number), open_bytes(path) as lines:
+        for number, line in enumerate(lines, 1):
+            if number == 1 and (what := what_it_is(line)):
+                raise ValueError(f"{path}: {what}")
+            fields = line.decode("utf-8-sig" if number == 1 else "utf-8").split()
+            if fields:
+                yield number, fields
+
+
 def check_companions(path: str | os.PathLike[str]) -> None:
     """Refuse data whose weights, initial scores or positions lie in files that we do not read.
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from boostrank.datasets.files import check_companions, without_compression
+from boostrank.datasets.files import check_companions, rows_of_text, without_compression
 from boostrank.datasets.ranking_data import RankingData, query_starts
-from boostrank.datasets.svmlight import SvmlightFile, read_svmlight, shown
+from boostrank.datasets.svmlight import SvmlightFile, read_svmlight
 from boostrank.objectives.validation import MAX_GRADE, Floats
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -26,17 +26,14 @@ MATRIX_BYTES_ALWAYS = 64 * 2**20
 def _read_sizes(path: Path, n_docs: int, data_path: Path) -> list[int]:
     """Read LightGBM's query file: the size of one query on each line."""
     sizes = []
-    with open(path, "rb") as lines:
-        for number, line in enumerate(lines, 1):
-            text = line.strip()
-            if not text:
-                continue
-            if not re.fullmatch(rb"0*[1-9]\d{0,17}", text):
-                raise ValueError(
-                    f"{path}, line {number}: expected the size of a query, a whole number of at "
-                    f"least 1, got {shown(text)}"
-                )
-            sizes.append(int(text))
+    for number, fields in rows_of_text(path):
+        text = " ".join(fields)
+        if not re.fullmatch(r"0*[1-9][0-9]{0,17}", text):
+            raise ValueError(
+                f"{path}, line {number}: expected the size of a query, a whole number of at least "
+                f"1, got {text[:40]!r}"
+            )
+        sizes.append(int(text))
     if sum(sizes) != n_docs:
         raise ValueError(
             f"{path}: the sizes of its {len(sizes)} queries add up to {sum(sizes)}, "
@@ -158,15 +155,11 @@ def _width(files: Sequence[SvmlightFile], first: int) -> int:
 
 def _dense(matrices: Sequence[Any], first: int, width: int, absent: float = 0.0) -> Floats:
     """Return features as one matrix; those that a file lacks are 0, as svmlight defines."""
-    dense = np.full((sum(X.shape[0] for X in matrices), width), absent)
-    end = 0
-    for X in matrices:
-        start, end = end, end + X.shape[0]
-        if X.nnz:
-            X.indices -= first
-            X.sum_duplicates()
-            rows = np.repeat(np.arange(start, end), np.diff(X.indptr))
-            dense[rows, X.indices] = X.data
+    ends = np.cumsum([X.shape[0] for X in matrices])
+    dense = np.full((ends[-1], width), absent)
+    for X, own in zip(matrices, np.split(dense, ends[:-1]), strict=True):
+        cells = X.tocoo(copy=False)
+        own[cells.row, cells.col - first] = cells.data
     return dense
 
 

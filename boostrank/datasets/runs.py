@@ -1,14 +1,14 @@
 """Runs and judgements of documents by their ids, as TREC writes them."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.datasets.files import open_bytes, reading, what_it_is
+from boostrank.datasets.files import rows_of_text
 from boostrank.datasets.ranking_data import RankingData
 from boostrank.datasets.tables import ids_of
 from boostrank.messages import warn
@@ -95,19 +95,6 @@ class Qrels(NamedTuple):
                 "comments '#docid = X' on every line, tables in a column"
             )
         return cls(data.qid.astype(str), data.doc_id.astype(str), data.y)
-
-
-def rows_of_text(path: str | Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number and the fields of each line that is not blank."""
-    path = Path(path)
-    number = 0
-    with reading(path, lambda: number), open_bytes(path) as lines:
-        for number, line in enumerate(lines, 1):
-            if number == 1 and (what := what_it_is(line)):
-                raise ValueError(f"{path}: {what}")
-            fields = line.decode("utf-8-sig" if number == 1 else "utf-8").split()
-            if fields:
-                yield number, fields
 
 
 def number_of_text(where: str, what: str, text: str) -> float:

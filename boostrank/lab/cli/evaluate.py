@@ -9,9 +9,9 @@ import numpy as np
 import typer
 
 from boostrank.datasets import Qrels, RankingData, Run, load_qrels, load_run
-from boostrank.datasets.files import check_no_pipe
+from boostrank.datasets.files import check_no_pipe, rows_of_text
 from boostrank.datasets.letor import load_letor
-from boostrank.datasets.runs import number_of_text, read_lines, rows_of_text, run_of_table
+from boostrank.datasets.runs import number_of_text, read_lines, run_of_table
 from boostrank.datasets.tables import Columns, are_tables, is_table, judgements, read_tables
 from boostrank.lab.cli import options
 from boostrank.lab.cli.output import print_json, say
