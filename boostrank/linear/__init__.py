@@ -8,7 +8,8 @@ Sources
     algorithm 1 and section 7: `SmoothRank`.
     Chaudhuri, Tewari: Perceptron-like algorithms and generalization bounds for learning to rank
     (2014), algorithm 1: `Perceptron`.
-    Xu, Li: AdaRank: a boosting algorithm for information retrieval (2007): `AdaRank`.
+    Xu, Li: AdaRank: a boosting algorithm for information retrieval (2007), figure 1 with the
+    paper's weak rankers, single features: `AdaRank`.
     Yue, Finley, Radlinski, Joachims: A support vector method for optimizing average precision
     (2007): `SVMMAP`.
 

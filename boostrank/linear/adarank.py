@@ -1,9 +1,4 @@
-"""AdaRank: boosting of single features on the queries that are ranked worst.
-
-Source
-    Xu, Li: AdaRank: a boosting algorithm for information retrieval (2007), algorithm of figure 1
-    with the paper's weak rankers, single features.
-"""
+"""AdaRank: boosting of single features on the queries that are ranked worst."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -11,7 +6,7 @@ from itertools import islice
 import numpy as np
 
 from boostrank.datasets import RankingData
-from boostrank.linear.base import BatchRanker, goodness_on
+from boostrank.linear.base import BatchRanker, best
 from boostrank.metrics import evaluate
 from boostrank.objectives import SLAM
 from boostrank.objectives.validation import Floats, check_count, check_flag
@@ -124,9 +119,7 @@ class AdaRank(BatchRanker):
         SLAM(measure=self.measure)  # takes the same metrics, refuses all others
         rounds = boost(data, self.measure, check_flag("repeat", self.repeat))
         max_iter = check_count("max_iter", self.max_iter)
-        goodness = goodness_on(data if validation is None else validation, self.measure)
-        self.coef_, self.n_iter_, best = np.zeros(data.X.shape[1]), 0, -np.inf
-        for t, w in enumerate(islice(rounds, max_iter), start=1):
-            value = goodness(w)
-            if value > best:
-                self.coef_, self.n_iter_, best = w, t, value
+        fits = list(enumerate(islice(rounds, max_iter), start=1))
+        fits = fits or [(0, np.zeros(data.X.shape[1]))]
+        held = data if validation is None else validation
+        self.n_iter_, self.coef_ = best(fits, held, self.measure)

@@ -1,8 +1,8 @@
 """What the linear rankers share: reading data, and scoring."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -33,6 +33,8 @@ from boostrank.objectives.validation import (
     check_unmasked,
     differ,
 )
+
+Fit = TypeVar("Fit", bound=tuple[Any, ...])
 
 LARGEST = 1e100  # of a feature
 
@@ -172,15 +174,13 @@ class BatchRanker(LinearRanker, ABC):
         return self
 
 
-def goodness_on(data: RankingData | None, measure: str) -> Callable[[Floats], float]:
-    """Return a function that measures coefficients; without data there is no choice to make."""
-
-    def goodness(w: Floats) -> float:
-        if data is None:
-            return 0.0
-        return evaluate(data.X @ w, data.y, data.group, (measure,))[measure]
-
-    return goodness
+def best(fits: Sequence[Fit], data: RankingData | None, measure: str) -> Fit:
+    """Return the fit whose coefficients, its second entry, do best; the first of equals."""
+    if data is None:  # there is only one: see `check_validation`
+        return fits[0]
+    return max(
+        fits, key=lambda fit: evaluate(data.X @ fit[1], data.y, data.group, (measure,))[measure]
+    )
 
 
 def check_grid(name: str, value: Any) -> list[float]:

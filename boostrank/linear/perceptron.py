@@ -1,9 +1,4 @@
-"""The ranking perceptron: an online linear ranker.
-
-Source
-    Chaudhuri, Tewari: Perceptron-like algorithms and generalization bounds for learning to rank
-    (2014), algorithm 1.
-"""
+"""The ranking perceptron: an online linear ranker."""
 
 from typing import Any, Self
 
@@ -77,14 +72,8 @@ class Perceptron(LinearRanker):
 
         Parameters
         ----------
-        X : array_like (n_docs, n_features)
-            Features, finite.
-        y : array_like (n_docs,)
-            Grades, 0 <= y <= 1000.
-        group : array_like of integers (n_queries,), optional
-            Sizes of consecutive queries.
-        qid : array_like of integers (n_docs,), optional
-            Instead of `group`: each document's query; a query's documents must be contiguous.
+        X, y, group, qid
+            As in `SmoothRank.fit`.
 
         Returns
         -------

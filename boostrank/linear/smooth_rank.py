@@ -1,9 +1,4 @@
-"""SmoothRank: a linear ranker that anneals a smooth metric.
-
-Source
-    Chapelle, Wu: Gradient descent optimization of smoothed information retrieval metrics (2009),
-    algorithm 1 and section 7.
-"""
+"""SmoothRank: a linear ranker that anneals a smooth metric."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -13,7 +8,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import Ridge
 
 from boostrank.datasets import RankingData
-from boostrank.linear.base import BatchRanker, check_grid, check_validation, goodness_on
+from boostrank.linear.base import BatchRanker, best, check_grid, check_validation
 from boostrank.messages import LARGEST_GRADE, warn_of_large_grades
 from boostrank.objectives import Schedule, SmoothAP, SmoothNDCG
 from boostrank.objectives.validation import (
@@ -190,15 +185,14 @@ class SmoothRank(BatchRanker):
         several = len(lambdas) > 1 or len(ridges) > 1
         many = "reg_lambda=10.0 ** np.arange(-6, 4)"
         check_validation("reg_lambda or ridge", several, validation, many)
-        at_k = "ndcg" if k is None else f"ndcg@{k}"
         if data.y.max() > LARGEST_GRADE:
             warn_of_large_grades("SmoothRank", "sort them into grades")
-        goodness = goodness_on(validation, "map" if measure == "ap" else at_k)
+        metric = "map" if measure == "ap" else "ndcg" if k is None else f"ndcg@{k}"
         starts = [(ridge, _regression(data, ridge)) for ridge in ridges]
-        self.ridge_, start = max(starts, key=lambda pair: goodness(pair[1]))
+        self.ridge_, start = best(starts, validation, metric)
         fit = partial(anneal, objective, data, start, start, max_iter=max_iter, tol=tol)
         paths = [(reg_lambda, fit(reg_lambda=reg_lambda)) for reg_lambda in lambdas]
-        self.reg_lambda_, self.coef_ = max(paths, key=lambda pair: goodness(pair[1]))
+        self.reg_lambda_, self.coef_ = best(paths, validation, metric)
         self.start_coef_ = start
 
 

@@ -27,7 +27,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from boostrank.datasets import RankingData
-from boostrank.linear.base import BatchRanker, check_grid, check_validation, goodness_on
+from boostrank.linear.base import BatchRanker, best, check_grid, check_validation
 from boostrank.messages import warn
 from boostrank.objectives.engine.jit import jit_entry
 from boostrank.objectives.validation import Floats, Integers, check_count, check_positive
@@ -266,6 +266,5 @@ class SVMMAP(BatchRanker):
         grid = check_grid("C", self.C)
         tol, max_iter = check_positive("tol", self.tol), check_count("max_iter", self.max_iter)
         check_validation("C", len(grid) > 1, validation, "C=10.0 ** np.arange(-2, 5)")
-        goodness = goodness_on(validation, "map")
         fits = [(C, *cutting_planes(data, C, tol=tol, max_iter=max_iter)) for C in grid]
-        self.C_, self.coef_, self.n_iter_ = max(fits, key=lambda fit: goodness(fit[1]))
+        self.C_, self.coef_, self.n_iter_ = best(fits, validation, "map")
