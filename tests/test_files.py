@@ -69,11 +69,12 @@ def _good(tmp_path, lines, end="\n"):
         ([HEADER, ROWS[0], '0,7,"1,000",1'], "line 3: column 'a' must hold numbers, got '1,000'"),
         ([HEADER, ROWS[0], "0,7,1_000,1"], "line 3: column 'a' must hold numbers, got '1_000'"),
         ([HEADER, '0,7,"0,5",1'], "line 2: column 'a' must hold numbers, got '0,5'"),
+        ([HEADER, f"0,7,{'1' * 20_000}x,1"], "line 2: column 'a' must hold numbers, got '111"),
         ([HEADER, ROWS[0], "", "0,7,inf,1"], "line 4: column 'a' must be finite"),
         ([HEADER, ROWS[0], "0,,1,1"], "line 3: column 'qid' must have an id for every document"),
         ([HEADER, ROWS[0], "0,NA,1,1"], "line 3: column 'qid' .* which NA, NULL, nan and the like"),
     ],
-    ids=range(26),
+    ids=range(27),
 )
 def test_csv_of_the_wrong_shape_or_values_is_refused(tmp_path, lines, message):
     with pytest.raises(ValueError, match=message) as caught:

@@ -15,8 +15,8 @@ from boostrank.datasets.files import without_compression
 from boostrank.datasets.ids import is_missing
 from boostrank.objectives.validation import Floats
 
-# Python's float also takes 1_000, and digits and spaces of all scripts.
-_NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
+#: Text of a number: Python's float also takes 1_000, and digits and spaces of all scripts.
+NUMBER = re.compile(r"\s*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
 
 
 class Table:
@@ -85,7 +85,7 @@ class Table:
         numbers = np.empty(len(values))
         for row, value in enumerate(values.tolist()):
             if isinstance(value, Real | Decimal) or (
-                isinstance(value, str) and _NUMBER.fullmatch(value)
+                isinstance(value, str) and NUMBER.fullmatch(value)
             ):
                 numbers[row] = float(value)
             elif is_missing(value):

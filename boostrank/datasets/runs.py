@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.datasets.files import rows_of_text
+from boostrank.datasets.frames import NUMBER
 from boostrank.datasets.ranking_data import RankingData
 from boostrank.datasets.tables import ids_of
 from boostrank.messages import warn
@@ -98,12 +99,9 @@ class Qrels(NamedTuple):
 
 
 def number_of_text(where: str, what: str, text: str) -> float:
-    """Return a number that a file holds as text; Python's own reading of one is wider."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number) or "_" in text or not text.isascii():
+    """Return a number that a file holds as text."""
+    number = float(text) if NUMBER.fullmatch(text) else math.nan
+    if not math.isfinite(number):
         raise ValueError(f"{where}: expected {what}, a finite number, got {text[:40]!r}")
     return number
 
