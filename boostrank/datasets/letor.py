@@ -118,59 +118,58 @@ def _read_files(paths: Sequence[Any]) -> list[SvmlightFile]:
     return files
 
 
-def _first_number(files: Sequence[SvmlightFile]) -> int:
-    """Return the number of the first feature, 1 or 0; files of one data set number alike."""
-    from_0 = [file for file in files if file.first == 0]
+def _features(files: Sequence[SvmlightFile], held: Sequence[SvmlightFile] = ()) -> range:
+    """Return the numbers of the features of `files`, from 1 or 0; those `held` number alike.
+
+    A dense matrix of them must not be out of proportion.
+    """
+    from_0 = [file for file in (*files, *held) if file.first == 0]
     last = max((file.last for file in from_0), default=0)
-    for file in files:
+    for file in (*files, *held):
         if from_0 and file.first > 0 and file.last == last + 1:
             raise file.error(
                 file.last,
                 f"is one more than {from_0[0].lines.path} has, whose features are numbered from 0: "
                 "this file seems to number them from 1; number all in one way",
             )
-    return 0 if from_0 else 1
-
-
-def _width(files: Sequence[SvmlightFile], first: int) -> int:
-    """Return the number of features of a data set, if its dense matrix is not out of proportion."""
-    last = [file.last for file in files]
     if not any(file.X.nnz for file in files):
         paths = ", ".join(str(file.lines.path) for file in files)
         raise ValueError(f"{paths}: no document has a feature")
-    width = max(last) + 1 - first
+    widest = max(files, key=lambda file: file.last)
+    features = range(0 if from_0 else 1, widest.last + 1)
     n_docs = sum(len(file.y) for file in files)
     allowed = max(
         MATRIX_BYTES_ALWAYS, MATRIX_BYTES_PER_TEXT_BYTE * sum(file.lines.n_bytes for file in files)
     )
-    if n_docs * width * 8 > allowed:
-        raise files[last.index(max(last))].error(
-            max(last),
-            f"would make a dense matrix of {n_docs} x {width} values, "
-            f"{n_docs * width * 8 / 2**20:,.0f} MiB, out of all proportion to the text "
+    needed = n_docs * len(features) * 8
+    if needed > allowed:
+        raise widest.error(
+            widest.last,
+            f"would make a dense matrix of {n_docs} x {len(features)} values, "
+            f"{needed / 2**20:,.0f} MiB, out of all proportion to the text "
             f"(at most {allowed / 2**20:,.0f} MiB for it); renumber the features",
         )
-    return width
+    return features
 
 
-def _dense(matrices: Sequence[Any], first: int, width: int, absent: float = 0.0) -> Floats:
+def _dense(matrices: Sequence[Any], features: range, absent: float = 0.0) -> Floats:
     """Return features as one matrix; those that a file lacks are 0, as svmlight defines."""
     ends = np.cumsum([X.shape[0] for X in matrices])
-    dense = np.full((ends[-1], width), absent)
+    dense = np.full((ends[-1], len(features)), absent)
     for X, own in zip(matrices, np.split(dense, ends[:-1]), strict=True):
         cells = X.tocoo(copy=False)
-        own[cells.row, cells.col - first] = cells.data
+        own[cells.row, cells.col - features.start] = cells.data
     return dense
 
 
-def _as_data(files: Sequence[SvmlightFile], first: int, width: int) -> RankingData:
+def _as_data(files: Sequence[SvmlightFile], features: range) -> RankingData:
     ids = [one.decode("utf-8", "replace") for file in files for one in file.lines.doc_id]
     known = all(len(file.lines.doc_id) == len(file.y) for file in files)
     return RankingData(
-        _dense([file.X for file in files], first, width),
+        _dense([file.X for file in files], features),
         np.concatenate([file.y for file in files]),
         np.concatenate([file.qid for file in files]),
-        names=() if first == 1 else tuple(map(str, range(width))),
+        names=() if features.start == 1 else tuple(map(str, features)),
         doc_id=np.array(ids) if known else None,
     )
 
@@ -232,8 +231,7 @@ def load_letor(path_or_paths: Paths) -> RankingData:
     if isinstance(path_or_paths, str | os.PathLike):
         path_or_paths = [path_or_paths]
     files = _read_files(list(path_or_paths))
-    first = _first_number(files)
-    return _as_data(files, first, _width(files, first))
+    return _as_data(files, _features(files))
 
 
 def load_letor_parts(paths: Sequence[str | os.PathLike[str]]) -> list[RankingData]:
@@ -272,9 +270,8 @@ def load_letor_parts(paths: Sequence[str | os.PathLike[str]]) -> list[RankingDat
             f"paths must be a list of paths, got {paths!r}; use load_letor for one file"
         )
     files = _read_files(list(paths))
-    first = _first_number(files)
-    width = _width(files, first)
-    return [_as_data([file], first, width) for file in files]
+    features = _features(files)
+    return [_as_data([file], features) for file in files]
 
 
 def load_letor_with_valid(paths: Sequence[Any], valid: Any) -> tuple[RankingData, RankingData]:
@@ -284,10 +281,9 @@ def load_letor_with_valid(paths: Sequence[Any], valid: Any) -> tuple[RankingData
     have are 0 in the other; features that only the other has are refused.
     """
     files, held = _read_files(paths), _read_files([valid])
-    first = _first_number([*files, *held])
-    width = _width(files, first)
-    _check_last(held[0], first, width, "training data")
-    return _as_data(files, first, width), _as_data(held, first, width)
+    features = _features(files, held)
+    _check_last(held[0], features, "training data")
+    return _as_data(files, features), _as_data(held, features)
 
 
 def load_letor_features(
@@ -298,6 +294,7 @@ def load_letor_features(
     The model has `width` features, of which the `first` has the number 0 or 1. Those that the files
     lack have the value `absent`.
     """
+    features = range(first, first + width)
     matrices = []
     for path in map(Path, paths):
         file = read_svmlight(path, labelled=False)
@@ -305,17 +302,18 @@ def load_letor_features(
             raise file.error(
                 0, "is there, but the model was trained on features numbered from 1; renumber them"
             )
-        _check_last(file, first, width, "model")
+        _check_last(file, features, "model")
         matrices.append(file.X)
-    return _dense(matrices, first, width, absent)
+    return _dense(matrices, features, absent)
 
 
-def _check_last(file: SvmlightFile, first: int, width: int, what: str) -> None:
-    if file.X.nnz and file.last >= first + width:
+def _check_last(file: SvmlightFile, features: range, what: str) -> None:
+    if file.X.nnz and file.last >= features.stop:
         cure = "remove it, or train with it"
-        if first == 0 and file.first > 0 and file.last == width:
+        if features.start == 0 and file.first > 0 and file.last == features.stop:
             cure = "the file seems to number them from 1; renumber them"
         raise file.error(
             file.last,
-            f"is beyond the {width} features of the {what}, numbered from {first}; {cure}",
+            f"is beyond the {len(features)} features of the {what}, numbered from "
+            f"{features.start}; {cure}",
         )
