@@ -105,8 +105,6 @@ def directness(
     Returns
     -------
     Directness
-        With `surrogate`, `measure` and `differences` (n_queries,), the largest difference,
-        `epsilon`, and the method `guarantee`.
         Queries with nothing to rank are left out: without relevant documents the metric has no
         value, and with equal grades, or only relevant documents where grades do not count, no order
         is better than another.
