@@ -95,15 +95,11 @@ def _check_rankers(scores: Any, data: RankingData) -> Floats:
     return rankers
 
 
-def _ranks(
-    scores: Floats, session: Integers, n_sessions: int, rng: np.random.Generator
-) -> Integers:
+def _ranks(scores: Floats, session: Integers, rng: np.random.Generator) -> Integers:
     """Rank the documents of each session, from 1; equal scores come in random order."""
     order = np.lexsort((rng.random(len(scores)), -scores, session))
-    sizes = np.bincount(session, minlength=n_sessions)
-    start = np.cumsum(sizes) - sizes
     rank = np.empty(len(scores), dtype=np.int64)
-    rank[order] = np.arange(len(scores)) - start[session[order]] + 1
+    rank[order] = np.arange(len(scores)) - np.searchsorted(session, session) + 1
     return rank
 
 
@@ -185,13 +181,12 @@ def simulate_clicks(
     rng = np.random.default_rng(check_seed(seed))
     rankers = _weak_scores(data, rng)[None] if scores is None else _check_rankers(scores, data)
 
-    query = np.repeat(np.arange(len(data.group)), data.group)
     row = np.tile(np.arange(len(data.y)), sessions)
-    session = np.concatenate([query + len(data.group) * n for n in range(sessions)])
     n_sessions = sessions * len(data.group)
+    session = np.repeat(np.arange(n_sessions), np.tile(data.group, sessions))
     ranker = rng.integers(len(rankers), size=n_sessions)[session]
     shuffled = (rng.random(n_sessions) < randomized)[session]
-    rank = _ranks(np.where(shuffled, 0.0, rankers[ranker, row]), session, n_sessions, rng)
+    rank = _ranks(np.where(shuffled, 0.0, rankers[ranker, row]), session, rng)
 
     propensity = (1.0 / np.arange(1, int(data.group.max()) + 1)) ** eta
     worth = (np.exp2(y) - 1.0) / max(1.0, float(np.exp2(y.max()) - 1.0))
