@@ -73,8 +73,7 @@ class AdaRank(BatchRanker):
     coef_ : float64 array (n_features,)
         w, which has no negative numbers: documents are ranked by ``X @ coef_``.
     n_iter_ : int
-        The round whose w is kept: the one that does best by the metric on `eval_set` or, without
-        it, on the training queries. The first of equals.
+        The round whose w is kept, the first of equals.
     n_features_in_ : int
     feature_names_in_ : array (n_features,)
         Where X has column names.

@@ -109,8 +109,7 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         check_unmasked("X", X)
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        scores: Floats = X @ self.coef_
-        return scores
+        return np.asarray(X @ self.coef_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

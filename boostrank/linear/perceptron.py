@@ -127,10 +127,9 @@ class Perceptron(LinearRanker):
             self.coef_ = np.zeros(data.X.shape[1])
             self.cumulative_loss_ = 0.0
             self.n_rounds_ = self.n_updates_ = 0
-        ends = np.cumsum(data.group)
-        for start, end in zip((ends - data.group).tolist(), ends.tolist(), strict=True):
-            X_t, y_t, group_t = data.X[start:end], labels[start:end], [end - start]
-            scores = X_t @ self.coef_
+        ends = np.cumsum(data.group)[:-1]
+        for X_t, y_t in zip(np.split(data.X, ends), np.split(labels, ends), strict=True):
+            scores, group_t = X_t @ self.coef_, [len(y_t)]
             loss = 1.0 - evaluate(scores, y_t, group_t, (self.measure,))[self.measure]
             self.n_rounds_ += 1
             if loss > 0.0:  # not for NaN, of a query without relevant documents

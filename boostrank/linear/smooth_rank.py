@@ -203,5 +203,4 @@ def _regression(data: RankingData, ridge: float) -> Floats:
     if 0 < relevant.sum() < len(relevant):
         weight[relevant] = (~relevant).sum() / relevant.sum()
     model = Ridge(alpha=ridge).fit(data.X, np.exp2(data.y) - 1.0, sample_weight=weight)
-    w: Floats = model.coef_
-    return w
+    return np.asarray(model.coef_)

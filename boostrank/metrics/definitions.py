@@ -160,9 +160,8 @@ class Ranking:
         """Means over runs of ties."""
         if not self.rules.average_ties:
             return values
-        means: Floats = np.bincount(self._run, values) / self._length
-        expected: Floats = means[self._run]
-        return expected
+        means = np.bincount(self._run, values) / self._length
+        return np.asarray(means[self._run])
 
     def total(self, values: Floats, k: int | None = None) -> Floats:
         """Sum over the first k positions of each query."""
@@ -196,8 +195,7 @@ class Ranking:
     @cached_property
     def no_gain(self) -> npt.NDArray[np.bool_]:
         """Whether every order of a query has a DCG of 0."""
-        none: npt.NDArray[np.bool_] = self.total(self.ideal_gains * self.discount) == 0.0
-        return none
+        return np.asarray(self.total(self.ideal_gains * self.discount) == 0.0)
 
     def centred(self, values: Floats) -> Floats:
         """Values minus their query's mean, in units of their range; exactly 0 if all are equal."""
