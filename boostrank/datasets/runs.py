@@ -242,12 +242,7 @@ class Judged(NamedTuple):
 
 
 def judge(run: Run, qrels: Qrels) -> Judged:
-    """Join a run and judgements by the rules of trec_eval.
-
-    Only queries that both have count. A document without a judgement has grade 0. One that the run
-    lacks counts among the relevant ones, at no rank. Scores are float32, and among equal scores the
-    larger id comes first.
-    """
+    """Join a run and judgements by the rules of trec_eval, as `evaluate_run` states them."""
     keys, judged = _keys(run), _keys(qrels)
     for what, each in ("run", keys), ("qrels", judged):
         if not each:
