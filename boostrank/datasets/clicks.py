@@ -283,16 +283,20 @@ def propensities_from_rankers(
 
     Parameters
     ----------
-    clicks, position, last
-        As in `propensities_from_randomization`, from sessions in any order.
+    clicks : array_like (n_docs,)
+        0 or 1.
+    position : array_like of integers (n_docs,)
+        From 1.
     document : array_like of integers or strings (n_docs,)
         Which document of which query a row shows: equal ids mean the same one. For a log of
         `simulate_clicks`, its `row`.
+    last : int, optional
+        Positions from here on share one propensity. Default None: each has its own.
 
     Returns
     -------
     float64 array (n_positions,)
-        As there.
+        The first is 1. Noise may put others above 1.
 
     Raises
     ------

@@ -72,8 +72,14 @@ class Perceptron(LinearRanker):
 
         Parameters
         ----------
-        X, y, group, qid
-            As in `SmoothRank.fit`.
+        X : array_like (n_docs, n_features)
+            Features, finite.
+        y : array_like (n_docs,)
+            Grades, 0 <= y <= 1000.
+        group : array_like of integers (n_queries,), optional
+            Sizes of consecutive queries.
+        qid : array_like of integers (n_docs,), optional
+            Instead of `group`: each document's query; a query's documents must be contiguous.
 
         Returns
         -------
