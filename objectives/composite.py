@@ -1,6 +1,6 @@
 """What objectives made of other objectives share: they ask the objectives inside."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Self
 
@@ -117,6 +117,13 @@ class Composite(Objective):
         own = {name: value(round) for name, value in schedules if "." not in name}
         inside = {name: child._at(round) for name, child in self.children().items()}
         return own | self._as_parameters(inside)
+
+
+def all_inside(objective: Objective) -> Iterator[Objective]:
+    """Yield an objective, after all objectives inside it."""
+    for child in objective.children().values() if isinstance(objective, Composite) else ():
+        yield from all_inside(child)
+    yield objective
 
 
 def _weaker(first: HessianKind, second: HessianKind) -> HessianKind:

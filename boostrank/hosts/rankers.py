@@ -35,7 +35,7 @@ from boostrank.hosts.stopping import in_proportion
 from boostrank.messages import LARGEST_GRADE, warn
 from boostrank.metrics import evaluate, per_query_weight
 from boostrank.objectives import Objective, Preferences, Schedule, Several
-from boostrank.objectives.composite import Composite
+from boostrank.objectives.composite import Composite, all_inside
 from boostrank.objectives.pairs import Pairs
 from boostrank.objectives.positions import Positions
 from boostrank.objectives.several import Labels
@@ -55,6 +55,8 @@ from boostrank.registry import make_objective
 
 #: Objectives that are correlations of whole orders.
 CORRELATIONS = ("spearman", "pearson")
+# What objectives may have for the rows of one training set.
+_OF_ROWS = {"pairs": Pairs, "positions": Positions, "labels": Several}
 
 
 class Given(NamedTuple):
@@ -391,27 +393,14 @@ def check_unbound(objective: Any, who: str, cure: str) -> None:
 
     `who` trains on parts, and `cure` says what to do instead.
     """
-    held = _held_of_rows(objective)
+    inside = all_inside(objective) if isinstance(objective, Objective) else ()
+    values = [value for own in inside for value in (own, *vars(own).values())]
+    held = [what for what, kind in _OF_ROWS.items() if any(isinstance(v, kind) for v in values)]
     if held:
         raise ValueError(
-            f"{who} trains on parts of the data, but {objective.name} has {held} for the rows of "
-            f"one training set: {cure}"
+            f"{who} trains on parts of the data, but {objective.name} has {' and '.join(held)} for "
+            f"the rows of one training set: {cure}"
         )
-
-
-def _held_of_rows(objective: Any) -> str:
-    """Return what an objective, or one inside, has for rows of the data; "" if it has nothing."""
-    if not isinstance(objective, Objective):
-        return ""
-    kinds = {type(getattr(objective, field.name)) for field in fields(objective)}
-    if Pairs in kinds:
-        return "pairs"
-    if Positions in kinds:
-        return "positions"
-    if isinstance(objective, Several):
-        return "labels"
-    inside = objective.children().values() if isinstance(objective, Composite) else ()
-    return next(filter(None, map(_held_of_rows, inside)), "")
 
 
 def stretched(objective: Objective, total: int) -> Objective:

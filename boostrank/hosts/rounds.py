@@ -21,6 +21,7 @@ from boostrank.hosts.undocumented import (
 )
 from boostrank.messages import warn
 from boostrank.objectives import Objective
+from boostrank.objectives.composite import all_inside
 
 _LOST_ROUND = (
     "a round of LightGBM's DART has left no tree, and the model may be wrong: if it found no "
@@ -81,19 +82,17 @@ def _warn_of_lost_round(training: Training) -> None:
 
 def _refuse_unhashable(objective: Objective) -> None:
     """Name the field of an objective, or of one inside, that Python cannot hash."""
-    for field in fields(objective):
-        value = getattr(objective, field.name)
-        if isinstance(value, Objective):
-            _refuse_unhashable(value)
-            continue
-        try:
-            hash(value)
-        except TypeError:
-            raise TypeError(
-                f"{type(objective).__name__}.{field.name} must be hashable, since objectives are "
-                f"immutable, got a {type(value).__name__}: make it a tuple, for example in "
-                f"__post_init__ by self._set({field.name}=tuple(self.{field.name}))"
-            ) from None
+    for own in all_inside(objective):
+        for field in fields(own):
+            value = getattr(own, field.name)
+            try:
+                hash(value)
+            except TypeError:
+                raise TypeError(
+                    f"{type(own).__name__}.{field.name} must be hashable, since objectives are "
+                    f"immutable, got a {type(value).__name__}: make it a tuple, for example in "
+                    f"__post_init__ by self._set({field.name}=tuple(self.{field.name}))"
+                ) from None
 
 
 def lightgbm_done(objective: Objective, training: Training) -> None:

@@ -21,7 +21,7 @@ from boostrank.lab.learners import Learner
 from boostrank.lab.results import Failure, FoldResult, Row
 from boostrank.lab.settings import Settings
 from boostrank.objectives import Objective
-from boostrank.objectives.composite import Composite
+from boostrank.objectives.composite import all_inside
 
 #: What ``summary.csv`` has besides the metrics.
 _MEASURED = ("seconds_per_round", "difference", "p_value", "best_rounds", "error")
@@ -170,12 +170,9 @@ def sources(objective: Objective | str) -> str:
 
 def _files(objective: Objective | str) -> Iterator[Path | None]:
     """Yield the files of the classes of an objective and of those inside it."""
-    if isinstance(objective, Objective):
-        file = getattr(sys.modules.get(type(objective).__module__), "__file__", None)
+    for own in all_inside(objective) if isinstance(objective, Objective) else ():
+        file = getattr(sys.modules.get(type(own).__module__), "__file__", None)
         yield Path(file) if file and Path(file).is_file() else None
-    if isinstance(objective, Composite):
-        for child in objective.children().values():
-            yield from _files(child)
 
 
 def _fold_result(stored: dict[str, Any]) -> FoldResult:
