@@ -343,9 +343,8 @@ class LGBMRanker(lightgbm.LGBMRanker):
         """Return the metrics of boostrank that are computed in every round."""
         params = self.get_params()
         alone = self.metric == "None"
-        cutoffs = eval_at
-        if cutoffs is None:
-            cutoffs = next((params[name] for name in EVAL_AT if name in params), None)
+        given = (eval_at, *map(params.get, EVAL_AT))
+        cutoffs = next((each for each in given if each is not None), None)
         if eval_metric is None and not (alone and (evaluated or cutoffs is not None)):
             return []
         default = rankers.default_metric(self, labels)

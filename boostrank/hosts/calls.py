@@ -8,7 +8,7 @@ import numpy.typing as npt
 from boostrank.hosts import rounds
 from boostrank.hosts.data import HostData, check_linear, read
 from boostrank.hosts.handover import hand_over
-from boostrank.hosts.host_gain import with_hosts_gain
+from boostrank.hosts.host_gain import with_gain_of
 from boostrank.hosts.training import Training
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats
@@ -45,7 +45,14 @@ def gradient_for_host(
         round = rounds.of_lightgbm(objective, training)
     else:
         round = rounds.of_xgboost(objective, iteration, training)
-    gradients = hand_over(with_hosts_gain(objective, training), preds, data, training, round)
+    counting = objective
+    if training.booster is not None:
+        # The objective stays alive with what it became, so that no other one gets its number.
+        _, counting = training.once(
+            ("gain", id(objective)),
+            lambda: (objective, with_gain_of(objective, training.params, data.host)),
+        )
+    gradients = hand_over(counting, preds, data, training, round)
     if data.host == "lightgbm":
         rounds.lightgbm_done(objective, training)
     return gradients

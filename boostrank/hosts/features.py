@@ -5,6 +5,7 @@ passes through `read_features`; `like_training` then compares it with what the m
 """
 
 import math
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -36,9 +37,7 @@ _COUNTING = (
     *CATEGORICAL,
 )  # fmt: skip
 # What pandas, polars and Arrow call the columns that both hosts read as numbers.
-_NUMBERS = frozenset(
-    f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
-) | {"float", "float32", "double", "float64", "bool", "boolean"}  # fmt: skip
+_NUMBERS = re.compile(r"u?int(8|16|32|64)|float(32|64)?|double|bool(ean)?")
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
 _INT32_MAX = int(np.iinfo(np.int32).max)
 
@@ -494,12 +493,12 @@ def _frame(X: Any, rules: HostRules) -> Any:
         if pandas and isinstance(dtype, np.dtype) and dtype.kind in "biuf":
             if not dtype.isnative or (dtype.kind == "f" and dtype.itemsize not in (4, 8)):
                 changed[name] = X[name].astype(_float(dtype))
-        elif pandas and kind.removesuffix("[pyarrow]") in _NUMBERS:
+        elif pandas and _NUMBERS.fullmatch(kind.removesuffix("[pyarrow]")):
             if kind.endswith("[pyarrow]"):
                 changed[name] = X[name].convert_dtypes(dtype_backend="numpy_nullable")
         elif pandas and kind.startswith("sparse[") and dtype.subtype.kind in "biuf":
             changed[name] = X[name].sparse.to_dense()
-        elif kind not in _NUMBERS:
+        elif not _NUMBERS.fullmatch(kind):
             _check_category(name, dtype, rules)
             words.append(name)
     if words and _has(X, "to_arrow"):

@@ -3,28 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-from boostrank.hosts.training import Training
 from boostrank.objectives import Objective
 
 
-def with_hosts_gain(objective: Objective, training: Training) -> Objective:
+def with_gain_of(objective: Objective, params: Mapping[str, Any], host: str) -> Objective:
     """Return the objective with LightGBM's ``label_gain`` or XGBoost's ``ndcg_exp_gain=False``.
 
     It is the same one if the host's parameters name no gain, or the objective counts none. Another
     gain of the objective's own, or of a part of it, is a ValueError.
     """
-    if not objective.counts_gains or training.booster is None:
-        return objective
-    # The objective stays alive with what it became, so that no other one gets its number.
-    _, resolved = training.once(
-        ("gain", id(objective)),
-        lambda: (objective, with_gain_of(objective, training.params, training.host)),
-    )
-    return resolved
-
-
-def with_gain_of(objective: Objective, params: Mapping[str, Any], host: str) -> Objective:
-    """Return the objective with the gain that parameters of a host name; see `with_hosts_gain`."""
     if not objective.counts_gains:
         return objective
     gain: Any

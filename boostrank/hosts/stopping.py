@@ -4,7 +4,6 @@ A mixture that fades from one loss into another, such as REG-SHF-SDCG, has not b
 one when the first has converged. Early stopping would end the training there.
 """
 
-import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import is_dataclass, replace
 from typing import Any
@@ -82,13 +81,12 @@ def waiting_lightgbm(
 
 
 def waiting_xgboost(callbacks: Sequence[Any], objective: Any) -> list[Any]:
-    """Return XGBoost's callbacks, of which early stopping waits for `first_stop`."""
+    """Make early stopping among XGBoost's callbacks wait for `first_stop`, and return them all."""
     import xgboost
 
     start = first_stop(objective)
 
     def wait(stopping: Any) -> Any:
-        stopping = copy.copy(stopping)
         after = stopping.after_iteration
 
         def after_iteration(model: Any, epoch: int, evals_log: Any) -> bool:
