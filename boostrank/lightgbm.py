@@ -15,10 +15,8 @@ from boostrank.hosts.features import (
     LIGHTGBM,
     check_codes,
     check_renaming,
-    lightgbm_trained,
-    like_training,
     nothing_to_split,
-    read_features,
+    trained_of,
     trained_on,
 )
 from boostrank.hosts.ignored import (
@@ -222,7 +220,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
             sort=sort,
             position=position,
             pairs=pairs,
-            continued=None if start is None else lightgbm_trained(start, init_model),
+            continued=None if start is None else trained_of(start, init_model),
             params=params | kwargs,
         )
         if "categorical_feature" in kwargs:
@@ -363,10 +361,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         Columns of a frame are found by the names that they had in training; an array has them in
         the order of training, and so have the contributions of ``pred_contrib=True``.
         """
-        X = read_features(X, LIGHTGBM)
-        if self.__sklearn_is_fitted__():  # LightGBM says that it is not
-            X = like_training(X, lightgbm_trained(self.booster_, self), LIGHTGBM)
-        return super().predict(X, *args, **kwargs)
+        return super().predict(rankers.read_like_training(self, X), *args, **kwargs)
 
     @staticmethod
     def _without_stopping(params: dict[str, Any]) -> dict[str, Any]:

@@ -17,13 +17,11 @@ from boostrank.hosts.features import (
     XGBOOST,
     HostRules,
     check_codes,
-    like_training,
     omits,
-    read_features,
+    trained_of,
     trained_on,
     xgboost_constraints,
     xgboost_matrix,
-    xgboost_trained,
 )
 from boostrank.hosts.ignored import XGBOOSTS_OTHER_NAMES, by_usual_names
 from boostrank.hosts.model_files import (
@@ -219,7 +217,7 @@ class XGBRanker(xgboost.XGBRanker):
             sort=sort,
             position=position,
             pairs=pairs,
-            continued=None if start is None else xgboost_trained(start, xgb_model),
+            continued=None if start is None else trained_of(start, xgb_model),
             params=self.get_params(),
         )
         kinds = () if self.feature_types is None else self.feature_types
@@ -360,7 +358,7 @@ class XGBRanker(xgboost.XGBRanker):
         """
         start = kwargs.get("base_margin")
         check_aligned("X", X, base_margin=start)
-        X = self._read(X)
+        X = rankers.read_like_training(self, X)
         if start is not None:
             kwargs["base_margin"] = rankers.check_start("base_margin", start, X.shape[0])
         if self.__sklearn_is_fitted__():
@@ -369,14 +367,7 @@ class XGBRanker(xgboost.XGBRanker):
 
     def apply(self, X: Any, *args: Any, **kwargs: Any) -> Any:
         """Return leaves, as `xgboost.XGBRanker.apply` does, from what `predict` takes."""
-        return super().apply(self._read(X), *args, **kwargs)
-
-    def _read(self, X: Any) -> Any:
-        """Return features in the order of training."""
-        X = read_features(X, self._rules)
-        if not self.__sklearn_is_fitted__():  # XGBoost says that it is not
-            return X
-        return like_training(X, xgboost_trained(self.get_booster(), self), self._rules)
+        return super().apply(rankers.read_like_training(self, X), *args, **kwargs)
 
     @staticmethod
     def _without_stopping(params: dict[str, Any]) -> dict[str, Any]:

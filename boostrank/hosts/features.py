@@ -85,20 +85,17 @@ def trained_on(X: Any, rules: HostRules) -> Trained:
     return Trained(_names(X, rules), X.shape[1], omits(X), categories)
 
 
-def lightgbm_trained(booster: Any, model: Any = None) -> Trained:
+def trained_of(booster: Any, model: Any = None) -> Trained:
     """Describe the features of a booster, and of the ranker that may know more of it."""
-    categories = getattr(model, "_categories", None)  # also those that are ordered
-    if categories is None:
-        categories = lightgbm_categories(booster)
-    return Trained(tuple(booster.feature_name()), booster.num_feature(), categories=categories)
-
-
-def xgboost_trained(booster: Any, model: Any = None) -> Trained:
-    """Describe the features of a booster, and of the ranker that may know more of it."""
-    names = None if booster.feature_names is None else tuple(booster.feature_names)
-    categories = getattr(model, "_categories", None)  # a booster takes long to tell
+    # Also those that are ordered, which LightGBM's booster does not tell; XGBoost's takes long.
+    categories = getattr(model, "_categories", None)
+    if hasattr(booster, "feature_name"):  # LightGBM's
+        if categories is None:
+            categories = lightgbm_categories(booster)
+        return Trained(tuple(booster.feature_name()), booster.num_feature(), categories=categories)
     if categories is None:
         categories = xgboost_categories(booster)
+    names = None if booster.feature_names is None else tuple(booster.feature_names)
     return Trained(names, booster.num_features(), of_sparse(booster), categories)
 
 

@@ -26,10 +26,12 @@ from boostrank.hosts.features import (
     check_counting,
     like_training,
     read_features,
+    trained_of,
     trained_on,
 )
 from boostrank.hosts.host_gain import with_gain_of
 from boostrank.hosts.metric import Metric, metric
+from boostrank.hosts.model_files import booster_of
 from boostrank.hosts.monitoring import DEFAULT_METRIC
 from boostrank.hosts.stopping import in_proportion
 from boostrank.messages import LARGEST_GRADE, warn
@@ -425,6 +427,14 @@ def _changed(objective: Objective, change: Callable[[Objective, str, Any], Any])
         return objective
     children = {name: _changed(child, change) for name, child in objective.children().items()}
     return objective if children == objective.children() else objective.with_children(children)
+
+
+def read_like_training(self: Any, X: Any) -> Any:
+    """Return features in the order of training."""
+    X = read_features(X, self._rules)
+    if not self.__sklearn_is_fitted__():  # the host says that it is not
+        return X
+    return like_training(X, trained_of(booster_of(self), self), self._rules)
 
 
 def score(

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from boostrank.hosts.features import Trained, lightgbm_trained, nothing_to_split
+from boostrank.hosts.features import Trained, nothing_to_split, trained_of
 from boostrank.hosts.ignored import LIGHTGBMS_OTHER_NAMES, check_known
 from boostrank.hosts.metric import metric
 from boostrank.hosts.model_files import check_stopping, lightgbm_booster, made_up
@@ -131,7 +131,7 @@ class LightGBMModel(FileModel):
 
     @cached_property
     def features(self) -> Trained:
-        found = lightgbm_trained(self.booster)
+        found = trained_of(self.booster)
         if found.categories is None:
             raise ValueError(
                 f"the model has {len(self.booster.pandas_categorical)} columns of categories and "

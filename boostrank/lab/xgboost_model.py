@@ -15,9 +15,9 @@ from boostrank.hosts.features import (
     Trained,
     explaining_float32,
     in_utf8,
+    trained_of,
     xgboost_constraints,
     xgboost_matrix,
-    xgboost_trained,
 )
 from boostrank.hosts.ignored import XGBOOSTS_OTHER_NAMES
 from boostrank.hosts.metric import metric
@@ -147,7 +147,7 @@ class XGBoostModel(FileModel):
 
     @cached_property
     def features(self) -> Trained:
-        found = xgboost_trained(self.booster)
+        found = trained_of(self.booster)
         # There, zeros and what a sparse matrix leaves out are the same.
         alike = kind_of(self.booster) == "gblinear" or missing_of(None, self.booster) == 0.0
         return found._replace(sparse=False) if alike else found
