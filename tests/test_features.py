@@ -538,8 +538,9 @@ def test_continued_training_keeps_the_codes_of_categories(host, data, ordered, t
         assert trees(booster(second)) == trees(booster(expected))
         assert np.array_equal(second.predict(table), expected.predict(table))
     if len(starts) == 1:
-        with pytest.raises(ValueError, match=r"does not name their columns.*pass the ranker"):
-            going_on(host, other, data.y, data.qid, booster(first))
+        for X in (other, data.X):
+            with pytest.raises(ValueError, match=r"does not name their columns.*pass the ranker"):
+                going_on(host, X, data.y, data.qid, booster(first))
     # A second batch may lack a category: the first trees still score as they did.
     rows = (table["e"] != "high").to_numpy()
     few = table[rows].assign(e=table["e"][rows].cat.remove_unused_categories())

@@ -180,20 +180,20 @@ def like_training(X: Any, trained: Trained, rules: HostRules, *, learns: bool = 
                 f"{few(list(trained.categories))} held categories, got an array, which has none: "
                 "pass a frame with these columns as categories"
             )
-        return X if trained.categories is None else _coded(X, {}, rules, learns=learns)
-    missing = [name for name in expected if name not in names]
-    unknown = [name for name in names if name not in expected]
-    if missing or unknown:
-        said = [f"lacks {few(missing)}"] * bool(missing)
-        said += [f"also has {few(unknown)}"] * bool(unknown)
-        raise ValueError(
-            f"X must have the columns of training, but it {' and '.join(said)}; select those of "
-            "training, or pass an array in their order"
-        )
-    if names != expected:
-        columns = dict(zip(names, _columns(X), strict=True))
-        chosen = [columns[name] for name in expected]
-        X = X[chosen] if _has(X, "iloc") else X.select(chosen)
+    else:
+        missing = [name for name in expected if name not in names]
+        unknown = [name for name in names if name not in expected]
+        if missing or unknown:
+            said = [f"lacks {few(missing)}"] * bool(missing)
+            said += [f"also has {few(unknown)}"] * bool(unknown)
+            raise ValueError(
+                f"X must have the columns of training, but it {' and '.join(said)}; select those of "
+                "training, or pass an array in their order"
+            )
+        if names != expected:
+            columns = dict(zip(names, _columns(X), strict=True))
+            chosen = [columns[name] for name in expected]
+            X = X[chosen] if _has(X, "iloc") else X.select(chosen)
     if trained.categories is not None:
         return _coded(X, trained.categories, rules, learns=learns)
     if learns:
