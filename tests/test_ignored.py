@@ -310,10 +310,10 @@ def test_all_parameters_of_xgboosts_own_objectives_are_known():
     """XGBoost names them, with their defaults, in the configuration of a Booster."""
     booster = xgb.train({"objective": "rank:ndcg", "nthread": 1}, _matrix(), 1)
     own = json.loads(booster.save_config())["learner"]["objective"]["lambdarank_param"]
-    usual = {name: value for name, (value, _) in ignored.OF_XGBOOST.items()}
+    usual = {name: value for name, (value, _) in ignored.OF_HOSTS["xgboost"].items()}
     assert {name: value.partition(".")[0] for name, value in own.items()} == usual
     assert set(own) == set(XGBOOST)
-    assert {*ignored.OF_LIGHTGBM, "eval_at"} == set(LIGHTGBM)
+    assert {*ignored.OF_HOSTS["lightgbm"], "eval_at"} == set(LIGHTGBM)
 
 
 @pytest.mark.parametrize(

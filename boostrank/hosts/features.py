@@ -187,8 +187,8 @@ def like_training(X: Any, trained: Trained, rules: HostRules, *, learns: bool = 
             said = [f"lacks {few(missing)}"] * bool(missing)
             said += [f"also has {few(unknown)}"] * bool(unknown)
             raise ValueError(
-                f"X must have the columns of training, but it {' and '.join(said)}; select those of "
-                "training, or pass an array in their order"
+                f"X must have the columns of training, but it {' and '.join(said)}; select those "
+                "of training, or pass an array in their order"
             )
         if names != expected:
             columns = dict(zip(names, _columns(X), strict=True))

@@ -12,31 +12,34 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from boostrank.hosts.model_files import NAMES
 from boostrank.hosts.training import Training
 from boostrank.hosts.undocumented import lightgbms_parameters
 from boostrank.messages import LARGEST_GRADE, warn, warn_of_large_grades
 from boostrank.objectives import Calibrated, Objective, QueryCrossEntropy, Several
 from boostrank.objectives.validation import Floats, Integers, check_choice, differ
 
-#: Parameters of the hosts' own ranking objectives, with their equivalents here.
-OF_LIGHTGBM: Mapping[str, str] = {
-    "lambdarank_truncation_level": "LambdaRank(truncation=...)",
-    "lambdarank_norm": "LambdaRank(norm=...)",
-    "lambdarank_position_bias_regularization": "",
-    "label_gain": "",
-    "sigmoid": "LambdaRank(sigma=...)",
-    "objective_seed": "the objective's seed=",
-}
-#: What XGBoost writes into its configuration if they are not set, and equivalents. Creating a
-#: Booster to ask it would communicate with the other workers of a distributed training.
-OF_XGBOOST: Mapping[str, tuple[str, str]] = {
-    "lambdarank_num_pair_per_sample": ("4294967295", "LambdaRank(truncation=...)"),
-    "lambdarank_normalization": ("1", "LambdaRank(norm=...)"),
-    "lambdarank_score_normalization": ("1", "LambdaRank(norm=...)"),
-    "lambdarank_pair_method": ("topk", ""),
-    "lambdarank_unbiased": ("0", ""),
-    "lambdarank_bias_norm": ("1", ""),
-    "ndcg_exp_gain": ("1", ""),
+#: Parameters of the hosts' own ranking objectives: what they are if nobody has set them, and their
+#: equivalents here. XGBoost's are as it writes them into its configuration: creating a Booster to
+#: ask it would communicate with the other workers of a distributed training.
+OF_HOSTS: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "lightgbm": {
+        "lambdarank_truncation_level": ("None", "LambdaRank(truncation=...)"),
+        "lambdarank_norm": ("None", "LambdaRank(norm=...)"),
+        "lambdarank_position_bias_regularization": ("None", ""),
+        "label_gain": ("None", ""),
+        "sigmoid": ("None", "LambdaRank(sigma=...)"),
+        "objective_seed": ("None", "the objective's seed="),
+    },
+    "xgboost": {
+        "lambdarank_num_pair_per_sample": ("4294967295", "LambdaRank(truncation=...)"),
+        "lambdarank_normalization": ("1", "LambdaRank(norm=...)"),
+        "lambdarank_score_normalization": ("1", "LambdaRank(norm=...)"),
+        "lambdarank_pair_method": ("topk", ""),
+        "lambdarank_unbiased": ("0", ""),
+        "lambdarank_bias_norm": ("1", ""),
+        "ndcg_exp_gain": ("1", ""),
+    },
 }
 #: LightGBM's other names of parameters that its ranker always sets. LightGBM ignores them, except
 #: those of `n_estimators`, which it prefers, and of `objective`, which it trains instead.
@@ -114,18 +117,14 @@ def warn_of_ignored(objective: Objective, training: Training) -> None:
     XGBoost itself warns of them if its objective is not a ranking objective.
     """
     params = training.params
-    if training.host == "xgboost":
-        host = "XGBoost"
-        ignored = {
-            name: cure
-            for name, (usual, cure) in OF_XGBOOST.items()
-            if params.get(name, usual).partition(".")[0] != usual
-        }
-    else:
-        host = "LightGBM"
-        ignored = {name: cure for name, cure in OF_LIGHTGBM.items() if params.get(name) is not None}
+    ignored = {
+        name: cure
+        for name, (usual, cure) in OF_HOSTS[training.host].items()
+        if str(params.get(name, usual)).partition(".")[0] != usual
+    }
+    if training.host == "lightgbm" and not reporting_cutoffs.get():
         metrics = " ".join(str(params[name]) for name in _METRICS if name in params).lower()
-        if not reporting_cutoffs.get() and not any(word in metrics for word in _WITH_CUTOFFS):
+        if not any(word in metrics for word in _WITH_CUTOFFS):
             ignored |= {
                 name: 'feval=boostrank.metric("ndcg@k")'
                 for name in EVAL_AT
@@ -136,8 +135,8 @@ def warn_of_ignored(objective: Objective, training: Training) -> None:
     said = [f"{name} ({cure} here)" if cure else name for name, cure in ignored.items()]
     if said:
         warn(
-            f"ignored by boostrank's {objective.name}: {', '.join(said)}; only {host}'s own "
-            "ranking objectives and metrics read it"
+            f"ignored by boostrank's {objective.name}: {', '.join(said)}; only "
+            f"{NAMES[training.host]}'s own ranking objectives and metrics read it"
         )
 
 
