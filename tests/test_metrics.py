@@ -595,9 +595,11 @@ def test_metric_is_immutable_hashable_and_copies():
     assert list(inspect.signature(type(one)).parameters) == fields
 
 
-def test_xgboost_weights_are_one_per_query_even_if_as_many_as_documents():
-    scores, labels, group = [2.0, 1.0, 2.0, 1.0], [0, 1, 1, 0], [2, 0, 2, 0]
-    data = xgboost.DMatrix(np.zeros((4, 1)), labels, group=group, weight=[1.0, 8.0, 3.0, 8.0])
+@pytest.mark.parametrize("group", [[2, 0, 2, 0], [2, 2]])
+def test_xgboost_weights_are_one_per_query_even_if_as_many_as_documents(group):
+    scores, labels = [2.0, 1.0, 2.0, 1.0], [0, 1, 1, 0]
+    weight = [1.0, 8.0, 3.0, 8.0] if len(group) == 4 else [0.5, 1.5, 2.0, 4.0]  # of documents
+    data = xgboost.DMatrix(np.zeros((4, 1)), labels, group=group, weight=weight)
     name, value = metric("mrr")(np.float32(scores), data)
     assert (name, value) == ("mrr", pytest.approx((1 / 2 * 1 + 3) / 4))
 

@@ -23,7 +23,7 @@ class HostData(NamedTuple):
     host: Host
     labels: npt.NDArray[Any]  # float32 (n_docs,)
     group: npt.NDArray[Any]  # integers (n_queries,): sizes of consecutive queries
-    weight: npt.NDArray[Any] | None  # one for each document (LightGBM) or each query (XGBoost)
+    weight: npt.NDArray[Any] | None  # one for each document; of a direct call, perhaps each query
     # (n_docs,), of XGBoost: its label_lower_bound, because its data has no field for positions.
     position: npt.NDArray[Any] | None = None
 
@@ -45,6 +45,8 @@ def read(data: Any) -> HostData:
         sizes = np.diff(boundaries.astype(np.int64))
         labels, *others = map(data.get_float_info, ("label", "weight", "label_lower_bound"))
         weight, position = (each if len(each) else None for each in others)
+        if weight is not None and len(weight) == len(sizes):  # as XGBoost keeps them
+            weight = np.repeat(weight, sizes)
         return HostData("xgboost", labels, sizes, weight, position)
     if hasattr(data, "get_field"):
         group = data.get_group()

@@ -224,9 +224,7 @@ def _document_weight(data: HostData, boundaries: Integers) -> Floats:
         return np.empty(0)
     n_docs, sizes = boundaries[-1], np.diff(boundaries)
     weight = check_weight(data.weight, n_docs, len(sizes))
-    # With empty queries there may be as many queries as documents.
-    of_queries = len(weight) != n_docs or (data.host == "xgboost" and len(sizes) == n_docs)
-    return np.repeat(weight, sizes) if of_queries else weight
+    return weight if len(weight) == n_docs else np.repeat(weight, sizes)
 
 
 def _on_average_1(training: Training, weight: Floats, n_docs: int) -> Floats:

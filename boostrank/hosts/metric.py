@@ -63,11 +63,8 @@ class Metric:
                     f"weight, group) and by XGBoost with (preds, DMatrix); got {len(args)} "
                     "arguments. To measure scores yourself, use boostrank.evaluate"
                 )
-        weight = data.weight
         if data.host == "xgboost":
             self._direct_xgboost()
-            # Per query, which `evaluate` could not tell if n_queries == n_docs.
-            weight = None if weight is None else np.repeat(weight, data.group)
         value = evaluate(
             preds,
             data.labels,
@@ -76,7 +73,7 @@ class Metric:
             convention=self.convention,
             gain=self.gain,
             discount=self.discount,
-            weight=weight,
+            weight=data.weight,
             top=self.top,
         )[self.name]
         if np.isnan(value):
