@@ -142,7 +142,6 @@ def pair_loop(of_pair: Function, *, few: bool = False) -> Compiled:
                 bends[j] += better_bends[j]
             totals[m] = total
 
-    @jit_helper
     def one_by_one(begin: int, end: int, p: Rules, w: Columns) -> float:
         """Do what `by_ratios` does where ratios are not accurate: exponentials for each pair."""
         scores, worths, owns = w.real[SCORE], w.real[WORTH], w.real[OWN]
@@ -163,10 +162,13 @@ def pair_loop(of_pair: Function, *, few: bool = False) -> Compiled:
                 w.real[CURVATURE, j] += bend
         return total
 
-    # Numba never finds a closure again on disk.
-    by_ratios = jit_disjoint(add_blocks, in_order=False)
+    # Numba never finds a closure again on disk. And where machine code of two losses has a function
+    # of the same name, a process that loads both uses one of the two for both.
     label = "few" if few else ""
-    near = bind(_near, (of_pair,), label, by_ratios=by_ratios, one_by_one=one_by_one)
+    for own in (add_blocks, one_by_one):
+        own.__qualname__ = f"{own.__name__}-{of_pair.__module__}.{of_pair.__qualname__}-{label}"
+    by_ratios, by_pairs = jit_disjoint(add_blocks, in_order=False), jit_helper(one_by_one)
+    near = bind(_near, (of_pair,), label, by_ratios=by_ratios, one_by_one=by_pairs)
     return Compiled(near, *NEAR)
 
 
