@@ -59,46 +59,44 @@ class Pair:
     """One of our objectives and the built-in that it is timed against."""
 
     objective: Objective
+    #: Whose NDCG objective it is; "" if ours is timed alone.
     host: str
-    builtin: str
     #: Those that make the built-in consider the same pairs; empty for its defaults.
-    params: tuple[tuple[str, Any], ...]
+    params: dict[str, Any]
     label: str
 
 
 def pairs(docs: int) -> tuple[Pair, ...]:
     """Return the pairs that are timed for queries of `docs` documents, at least two."""
 
-    def lightgbm(truncation: int, norm: bool) -> tuple[tuple[str, Any], ...]:
-        return (("lambdarank_norm", norm), ("lambdarank_truncation_level", truncation))
+    def lightgbm(truncation: int, norm: bool) -> dict[str, Any]:
+        return {"lambdarank_norm": norm, "lambdarank_truncation_level": truncation}
 
-    def xgboost(norm: bool) -> tuple[tuple[str, Any], ...]:
-        return (
-            ("lambdarank_pair_method", "topk"),
-            ("lambdarank_num_pair_per_sample", docs),
-            ("lambdarank_normalization", norm),
-            ("lambdarank_score_normalization", norm),
-        )
+    def xgboost(norm: bool) -> dict[str, Any]:
+        return {
+            "lambdarank_pair_method": "topk",
+            "lambdarank_num_pair_per_sample": docs,
+            "lambdarank_normalization": norm,
+            "lambdarank_score_normalization": norm,
+        }
 
     plain, normalised = LambdaRank(norm=False), LambdaRank(norm=True)
     truncated, top_30 = LambdaRank(norm=False, truncation=30), LambdaRank(truncation=30)
     everything, top = lightgbm(docs, False), lightgbm(30, False)
     return (
-        Pair(plain, "lightgbm", "lambdarank", everything, "lambdarank, all pairs"),
-        Pair(truncated, "lightgbm", "lambdarank", top, "lambdarank, truncation 30"),
-        Pair(plain, "xgboost", "rank:ndcg", xgboost(False), "lambdarank, all pairs"),
-        Pair(SDCG(), "lightgbm", "lambdarank", everything, "sdcg against lambdarank"),
-        Pair(SHFSDCG(), "lightgbm", "lambdarank", everything, "shf-sdcg against lambdarank"),
-        Pair(SmoothNDCG(), "lightgbm", "lambdarank", everything, "smooth-ndcg against lambdarank"),
-        Pair(normalised, "lightgbm", "lambdarank", lightgbm(docs, True), "lambdarank, normalised"),
-        Pair(normalised, "xgboost", "rank:ndcg", xgboost(True), "lambdarank, normalised"),
-        Pair(normalised, "lightgbm", "lambdarank", (), "lambdarank, normalised against default"),
-        Pair(
-            top_30, "lightgbm", "lambdarank", (), "lambdarank, normalised, top 30 against default"
-        ),
-        Pair(Blend(), "lightgbm", "lambdarank", (), "blend against default"),
-        Pair(normalised, "xgboost", "rank:ndcg", (), "lambdarank, normalised against default"),
-        Pair(Blend(), "xgboost", "rank:ndcg", (), "blend against default"),
+        Pair(plain, "lightgbm", everything, "lambdarank, all pairs"),
+        Pair(truncated, "lightgbm", top, "lambdarank, truncation 30"),
+        Pair(plain, "xgboost", xgboost(False), "lambdarank, all pairs"),
+        Pair(SDCG(), "lightgbm", everything, "sdcg against lambdarank"),
+        Pair(SHFSDCG(), "lightgbm", everything, "shf-sdcg against lambdarank"),
+        Pair(SmoothNDCG(), "lightgbm", everything, "smooth-ndcg against lambdarank"),
+        Pair(normalised, "lightgbm", lightgbm(docs, True), "lambdarank, normalised"),
+        Pair(normalised, "xgboost", xgboost(True), "lambdarank, normalised"),
+        Pair(normalised, "lightgbm", {}, "lambdarank, normalised against default"),
+        Pair(top_30, "lightgbm", {}, "lambdarank, normalised, top 30 against default"),
+        Pair(Blend(), "lightgbm", {}, "blend against default"),
+        Pair(normalised, "xgboost", {}, "lambdarank, normalised against default"),
+        Pair(Blend(), "xgboost", {}, "blend against default"),
     )
 
 
@@ -148,6 +146,7 @@ def _seconds(call: Callable[[], object]) -> float:
 class _LightGBM:
     """Boosters of LightGBM on one data set: of trees of two leaves unless `n_leaves` is given."""
 
+    builtin: ClassVar[dict[str, Any]] = {"objective": "lambdarank"}
     plain: ClassVar[dict[str, Any]] = {"objective": "regression", "boost_from_average": False}
 
     def __init__(
@@ -175,6 +174,7 @@ class _LightGBM:
 class _XGBoost:
     """Boosters of XGBoost, likewise."""
 
+    builtin: ClassVar[dict[str, Any]] = {"objective": "rank:ndcg"}
     plain: ClassVar[dict[str, Any]] = {"objective": "reg:squarederror"}
 
     def __init__(
@@ -230,7 +230,7 @@ def timed_pairs(docs: int, distinct: bool = False) -> tuple[Pair, ...]:
             "ranksvm": RankSVM(),
         }
         return tuple(
-            Pair(loss, "", "", (), f"{name}, labels all different") for name, loss in losses.items()
+            Pair(loss, "", {}, f"{name}, labels all different") for name, loss in losses.items()
         )
     if docs <= LONGEST_BUILTIN:
         return _installed_pairs(docs)
@@ -283,7 +283,7 @@ def _paired_runs(
     with kernel_threads(threads):
         if pair.host:
             boosters = _BOOSTERS[pair.host](X, y, group, threads, scores)
-            builtin_round = boosters.rounds(objective=pair.builtin, **dict(pair.params))
+            builtin_round = boosters.rounds(**boosters.builtin, **pair.params)
             plain_round = boosters.rounds(**boosters.plain)
             ours = boosters.gradient(pair.objective, scores)
     runs = []
@@ -330,7 +330,7 @@ def measure_training(
         total = int(group.sum())
         with kernel_threads(threads):
             boosters = _BOOSTERS[pair.host](X[:total], y[:total], group, threads, None, n_leaves)
-            builtin = boosters.rounds(objective=pair.builtin, **dict(pair.params))
+            builtin = boosters.rounds(**boosters.builtin, **pair.params)
             ours = boosters.rounds(pair.objective)
             for call in (builtin, ours):
                 call()
