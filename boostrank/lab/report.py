@@ -67,19 +67,21 @@ def write_files(folder: Path, run: Run, command: str) -> list[Path]:
 
 def draw_rounds(rows: Sequence[Row], path: Path) -> None:
     """Draw the validation metric by round, mean over folds, one panel for each host."""
-    hosts = list(dict.fromkeys(row.learner.host for row in rows))
-    legend_lines = math.ceil(max(map([row.learner.host for row in rows].count, hosts)) / 2)
+    hosts = _by_host(rows)
+    legend_lines = math.ceil(max(map(len, hosts.values())) / 2)
     with figure_file(path, 1.0 + 5.0 * len(hosts), 4.2 + 0.25 * legend_lines) as figure:
         panels = figure.subplots(1, len(hosts), sharey=True, squeeze=False)[0]
-        for axes, host in zip(panels, hosts, strict=True):
-            mine = sorted(
-                (row for row in rows if row.learner.host == host),
-                key=lambda row: row.learner.builtin,
-            )
+        for axes, mine in zip(panels, hosts.values(), strict=True):
+            mine.sort(key=lambda row: row.learner.builtin)
             draw_host_curves(mine, axes, row_styles(rows))
             axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2, frameon=False)
         panels[0].set_ylim(curve_limits(rows))
         panels[0].set_ylabel(f"validation {rows[0].metric.upper()}, mean of the folds")
+
+
+def _by_host(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    hosts = dict.fromkeys(row.learner.host for row in rows)
+    return {host: [row for row in rows if row.learner.host == host] for host in hosts}
 
 
 def draw_test(rows: Sequence[Row], path: Path) -> None:
@@ -246,8 +248,7 @@ def _draw_differences(ranked: Sequence[Row], baseline: Row, pictures: _Pictures)
 
 def _draw_curves(ranked: Sequence[Row], pictures: _Pictures) -> None:
     metric = ranked[0].metric.upper()
-    for host in dict.fromkeys(row.learner.host for row in ranked):
-        rows = [row for row in ranked if row.learner.host == host]
+    for host, rows in _by_host(ranked).items():
         with pictures.one(
             f"Learning curves on {host}: {metric} on the validation parts after each round, "
             "mean over the folds. The host's own objectives are grey.",

@@ -97,13 +97,9 @@ def draw_host_curves(
     rows: Sequence[Row], ax: "Axes", styles: Mapping[str, Mapping[str, Any]]
 ) -> None:
     """Draw the learning curves of one host's rows, under the host's name."""
-    learning_curves(
-        {row.learner.label: row.curve for row in rows},
-        grey=[row.learner.label for row in rows if row.learner.builtin],
-        ax=ax,
-    )
+    learning_curves({row.learner.label: row.curve for row in rows}, ax=ax)
     for line in ax.get_lines():
-        line.set(**styles.get(str(line.get_label()), {}))
+        line.set(**styles[str(line.get_label())])
     ax.set_title(rows[0].learner.host)
 
 
@@ -279,21 +275,18 @@ def query_differences(values: Any, baseline: Any, *, ax: "Axes | None" = None) -
     if not len(differences):
         raise ValueError("values and baseline must have a query with a value in both, got none")
     axes = start_axes(ax)
-    edges = np.arange(len(differences) + 1)
-    worse, better = int((differences < 0).sum()), int((differences > 0).sum())
-    equal = len(differences) - worse - better
+    n, worse, better = len(differences), int((differences < 0).sum()), int((differences > 0).sum())
     # One patch for all bars: a data set may have many thousands of queries.
-    for label, colour, bars in (
-        ("worse", COLOURS[1], slice(0, worse)),
-        ("better", COLOURS[0], slice(worse + equal, None)),
+    for label, colour, start, end in (
+        ("worse", COLOURS[1], 0, worse),
+        ("better", COLOURS[0], n - better, n),
     ):
-        heights = differences[bars]
-        if len(heights):
-            ends = edges[bars.start : bars.start + len(heights) + 1]
-            axes.stairs(heights, ends, fill=True, color=colour, label=label)
+        if start < end:
+            bars = differences[start:end], np.arange(start, end + 1)
+            axes.stairs(*bars, fill=True, color=colour, label=label)
     axes.axhline(0.0, color=GREY, linewidth=1.0)
-    axes.set_xlim(0, len(differences))
-    axes.set_xlabel(f"queries: {worse} worse, {equal} equal, {better} better")
+    axes.set_xlim(0, n)
+    axes.set_xlabel(f"queries: {worse} worse, {n - worse - better} equal, {better} better")
     axes.set_ylabel("difference from the baseline")
     return finish_axes(axes, ax)
 
