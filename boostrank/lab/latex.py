@@ -45,7 +45,7 @@ def latex_table(rows: Sequence[Row], settings: Settings) -> str:
         f"Means over {baseline.n_tested:,} test queries. Differences in {baseline.metric.upper()} "
         f"from {baseline.learner}, with half of their 95 % intervals; $p$ of a two-sided "
         f"{TESTS[settings.test]} over queries, and corrected for "
-        f"{counted(len(rows) - 1, 'comparison', 'comparisons')} by Holm's procedure. "
+        f"{counted(len(rows) - 1, 'comparison')} by Holm's procedure. "
         f"* below {SIGNIFICANT:g} after the correction."
     )
     return "\n".join(

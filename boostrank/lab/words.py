@@ -12,9 +12,9 @@ from boostrank.metrics.conventions import find_convention
 LEFT_OUT = "Left out"
 
 
-def counted(n: int, one: str, many: str) -> str:
-    """Return a number with its noun."""
-    return f"{n:,} {one if n == 1 else many}"
+def counted(n: int, one: str, many: str = "") -> str:
+    """Return a number with its noun, whose plural has an s if it is not given."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
 def p_in_words(p_value: float) -> str:
@@ -40,7 +40,7 @@ def versions_in_words(hosts: Iterable[str]) -> str:
 def comparison_in_words(plan: Plan, rows: Sequence[Row]) -> dict[str, str]:
     """Say what was compared, and how: sentences by subject."""
     settings, data = plan.settings, plan.folds.data
-    hosts = {row.learner.host for row in rows}
+    hosts = dict.fromkeys(row.learner.host for row in rows)
     limits = {
         "lightgbm": f"at least {settings.min_docs} documents per leaf on LightGBM",
         "xgboost": "min_child_weight 1 on XGBoost",
@@ -49,13 +49,6 @@ def comparison_in_words(plan: Plan, rows: Sequence[Row]) -> dict[str, str]:
     leaves = ", ".join(text for host, text in limits.items() if host in hosts)
     rules = find_convention(settings.convention, settings.gain)
     baseline = next(row.learner for row in rows if row.baseline is None)
-    size = ", ".join(
-        (
-            counted(len(data.group), "query", "queries"),
-            counted(len(data.y), "document", "documents"),
-            counted(data.X.shape[1], "feature", "features"),
-        )
-    )
     folds = ", ".join(str(fold.fold) for fold in rows[0].folds)
     by = f"rounds chosen by validation {settings.metric.upper()}"
     rounds = "all rounds" if settings.fixed_rounds else by
@@ -63,13 +56,14 @@ def comparison_in_words(plan: Plan, rows: Sequence[Row]) -> dict[str, str]:
     seconds = sum(settings.rounds * fold.seconds_per_round for row in rows for fold in row.folds)
     time = f"{seconds:.1f} s" if seconds < 100 else f"{seconds / 60:.1f} min"
     return {
-        "Data": f"{plan.folds.about}; {size}.",
+        "Data": f"{plan.folds.about}; {counted(len(data.group), 'query', 'queries')}, "
+        f"{counted(len(data.y), 'document')}, {counted(data.X.shape[1], 'feature')}.",
         **({LEFT_OUT: " ".join(plan.notes)} if plan.notes else {}),
         "Figures": f"means over the test queries of folds {folds}, convention "
         f"{settings.convention}, {rounds}.",
         **({"Chosen": f"{chosen}."} if chosen else {}),
         "Trees": f"{settings.rounds} rounds, learning rate {settings.learning_rate:g}, "
-        f"{settings.leaves} leaves, {leaves}, {counted(settings.threads, 'thread', 'threads')}, "
+        f"{settings.leaves} leaves, {leaves}, {counted(settings.threads, 'thread')}, "
         f"seed {settings.seed}."
         + "".join(
             f" But on {host}: {', '.join(f'{name}={value}' for name, value in own.items())}."
@@ -80,7 +74,7 @@ def comparison_in_words(plan: Plan, rows: Sequence[Row]) -> dict[str, str]:
         "Difference and p": f"{settings.metric.upper()} against {baseline}, ± half a "
         f"95 % interval, two-sided {TESTS[settings.test]}, over "
         f"{counted(rows[0].n_tested, 'query', 'queries')}; p (Holm) is corrected for the "
-        f"{counted(len(rows) - 1, 'comparison', 'comparisons')}.",
-        "Versions": f"{versions_in_words(dict.fromkeys(row.learner.host for row in rows))}.",
+        f"{counted(len(rows) - 1, 'comparison')}.",
+        "Versions": f"{versions_in_words(hosts)}.",
         "Machine": f"{machine()}. Training took {time} in all.",
     }

@@ -123,7 +123,7 @@ def bench(
             figure.legend(loc="outside right center", frameon=False, fontsize="small")
     print_note(
         console,
-        f"{explained}. {counted(threads, 'thread', 'threads')}. "
+        f"{explained}. {counted(threads, 'thread')}. "
         f"{machine()}. {versions_in_words(timed)}. Written to {out}.",
     )
 

@@ -180,7 +180,7 @@ def train(
     if trained.choice is not None:
         made = trained.choice.objective
         say(f"auto: {trained.choice}")
-    kept = counted(trained.n_trees, "tree", "trees")
+    kept = counted(trained.n_trees, "tree")
     if stopping is not None:
         kept += f", up to the best of {done:g} rounds,"
     if whole is not None:
@@ -188,7 +188,7 @@ def train(
         if isinstance(made, Objective):
             made = stretched(made, again)
         trained, *_ = _trained(host, made, whole, replace(settings, rounds=again))
-        kept = counted(trained.n_trees, "tree", "trees") + f" on all files, in proportion to {kept}"
+        kept = counted(trained.n_trees, "tree") + f" on all files, in proportion to {kept}"
     trained.save(model)
     shown = label_of(made) if isinstance(made, Objective) else objective
     say(f"{model}: {kept} of {host} with {shown}, {seconds / max(done, 1):.4f} s per round")
@@ -254,4 +254,4 @@ def predict(
     else:
         text = Run(*ids, scores).to_trec(run)
     write_file(out, text.encode())
-    say(f"{out}: {counted(len(scores), 'score', 'scores')}")
+    say(f"{out}: {counted(len(scores), 'score')}")

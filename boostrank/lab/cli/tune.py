@@ -127,17 +127,17 @@ def tune(
         )
         raise
 
-    how = f"forward in time, gap {gap}" if forward else counted(repeats, "repeat", "repeats")
+    how = f"forward in time, gap {gap}" if forward else counted(repeats, "repeat")
     console = output.make_console()
     headings, lines = _table(tuned)
     output.print_table(console, headings, lines, least=4, written=out / search.TRIALS)
     output.print_note(
         console,
         f"Data: {source}; {counted(len(read.group), 'query', 'queries')}, documents "
-        f"{order_in_words(seed, not keep_order)}. {counted(trials, 'trial', 'trials')} each, seed "
+        f"{order_in_words(seed, not keep_order)}. {counted(trials, 'trial')} each, seed "
         f"{seed}, {folds} folds, {how}, {rounds} rounds, of "
         "which the fewest within one standard error of the best are used; convention "
-        f"{convention}; {counted(n_jobs, 'fold', 'folds')} at a time. Differences: from the "
+        f"{convention}; {counted(n_jobs, 'fold')} at a time. Differences: from the "
         f"best trial of {tuned[0].learner}; ± half a 95 % interval. The best of many trials is "
         "probably less good on new queries: test it on others. Versions: "
         f"{versions_in_words(dict.fromkeys(learner.host for learner in chosen))}.",
