@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from boostrank.lab.files import write_file
-from boostrank.lab.folds import Folds
 from boostrank.lab.plot.axes import GREY, drawn, figure_file, load_matplotlib
 from boostrank.lab.plot.comparisons import (
     curve_limits,
@@ -109,7 +108,7 @@ def write_report(path: Path, run: Run, command: str) -> None:
         failures=run.failures,
         orders={
             name: "descending" if sign_of(name) > 0 else "ascending"
-            for name in (baseline.metric, *run.plan.settings.metrics)
+            for name in run.plan.settings.metrics
         },
         chosen_by=baseline.metric,
         verdict=_verdict(ranked, baseline),
@@ -123,7 +122,7 @@ def write_report(path: Path, run: Run, command: str) -> None:
             (row, _query_by_query(row), _most(row)) for row in ranked if row is not baseline
         ],
         features=_features(ranked, folds.data.names),
-        folds=_splits(folds, [fold.fold for fold in baseline.folds]),
+        folds=folds,
         about=comparison_in_words(run.plan, rows),
         command=command,
     )
@@ -187,15 +186,6 @@ def _counts(row: Row) -> list[int]:
     """Count the queries that are better than, equal to and worse than the baseline's."""
     differences = row.sign * row.differences
     return [int(each.sum()) for each in (differences > 0, differences == 0, differences < 0)]
-
-
-def _splits(folds: Folds, numbers: Sequence[int]) -> list[tuple[int, list[tuple[int, int]]]]:
-    """Return how many queries and documents each part of each fold has."""
-    sizes = folds.data.group
-    return [
-        (number, [(len(part), int(sizes[part].sum())) for part in folds.positions[number - 1]])
-        for number in numbers
-    ]
 
 
 class _Pictures(list[tuple[str, str]]):
