@@ -22,7 +22,8 @@ from boostrank.objectives.validation import Floats, check_count, check_flag
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_HOST_MARKERS = {"lightgbm": "s", "xgboost": "^"}
+# Of those whose objectives are timed.
+_MARKERS = {"boostrank": "o", "lightgbm": "s", "xgboost": "^"}
 
 
 def gradient_by_difference(
@@ -276,34 +277,24 @@ def time_per_document(timings: Sequence[Timing], *, ax: "Axes | None" = None) ->
     ['boostrank: lambdarank, all pairs', 'lightgbm: lambdarank, all pairs']
     """
     check_sequence("timings", timings, Timing)
-    lines: dict[str, dict[int, float]] = {}
-    hosts: dict[str, str] = {}
+    lines: dict[tuple[str, str], dict[int, float]] = {}
     for timing in timings:
         ours, _, against = timing.label.partition(" against ")
-        measured = [(f"boostrank: {ours}", timing.ours)]
+        measured = {("boostrank", ours): timing.ours}
         same = against if against == "default" else "" if against else ours
         if same and timing.host:
-            measured.append((f"{timing.host}: {same}", timing.builtin))
-            hosts[measured[1][0]] = timing.host
-        for label, nanoseconds in measured:
-            times = lines.setdefault(label, {})
+            measured[timing.host, same] = timing.builtin
+        for line, nanoseconds in measured.items():
+            times = lines.setdefault(line, {})
             times[timing.docs] = min(nanoseconds, times.get(timing.docs, math.inf))
     axes = start_axes(ax)
-    looks = line_styles(label for label in lines if label not in hosts)
-    for host in _HOST_MARKERS:
-        theirs = [label for label in lines if hosts.get(label) == host]
-        looks |= line_styles(theirs, grey=theirs)
-    for label, look in looks.items():
-        lengths = sorted(lines[label])
-        axes.plot(
-            lengths,
-            [lines[label][docs] for docs in lengths],
-            marker=_HOST_MARKERS[hosts[label]] if label in hosts else "o",
-            markersize=4,
-            linewidth=1.4,
-            label=label,
-            **look,
-        )
+    for whose, marker in _MARKERS.items():
+        own = {name: times for (by, name), times in lines.items() if by == whose}
+        looks = line_styles(own, grey=() if whose == "boostrank" else own)
+        for name, look in looks.items():
+            docs, nanos = zip(*sorted(own[name].items()), strict=True)
+            label = f"{whose}: {name}"
+            axes.plot(docs, nanos, marker=marker, markersize=4, linewidth=1.4, label=label, **look)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel("documents per query")
