@@ -158,9 +158,9 @@ def _most(row: Row, n: int = 5) -> list[tuple[str, list[tuple[object, float, flo
     qid = np.concatenate([fold.qid for fold in row.folds])
     own, theirs = row.pooled(row.metric), row.baseline.pooled(row.metric)
     difference = row.sign * row.differences
-    order = np.argsort(difference)  # NaN last
-    worst = [i for i in order[:n] if difference[i] < 0]
-    best = [i for i in order[~np.isnan(difference[order])][::-1][:n] if difference[i] > 0]
+    order = np.argsort(difference)
+    worst = [i for i in order if difference[i] < 0][:n]
+    best = [i for i in order[::-1] if difference[i] > 0][:n]
     return [
         (what, [(qid[i], float(theirs[i]), float(own[i])) for i in chosen])
         for what, chosen in (("gain", best), ("lose", worst))
