@@ -284,6 +284,7 @@ FEATURES = {
     ("LightGBM", "GOSS"): {
         "data_sample_strategy": "goss", "top_rate": 0.3, "learning_rate": 0.5,
     },
+    ("XGBoost", "DART"): {"booster": "dart", "rate_drop": 0.5},
     ("LightGBM", "`linear_tree`"): {"linear_tree": True},
     ("LightGBM", "quantized gradients"): {"use_quantized_grad": True},
     ("LightGBM", "monotone constraints"): {"monotone_constraints": [1, 0, 0, 0, 0]},
@@ -361,13 +362,6 @@ def _(make, d, tmp_path):
     n_rounds = booster.num_boosted_rounds()
     assert n_rounds < 40
     yield booster, loop_xgboost(make(40), matrix(d), d.y, d.group, rounds=n_rounds)
-
-
-@way("XGBoost", "DART")
-def _(make, d, tmp_path):
-    params = {"booster": "dart", "rate_drop": 0.5}
-    expected = loop_xgboost(make(), matrix(d), d.y, d.group, params=params)
-    yield train_xgboost(make(), matrix(d), params=params), expected
 
 
 @way("XGBoost", "`tree_method` exact, approx")
