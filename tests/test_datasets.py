@@ -206,8 +206,7 @@ def test_damaged_gzip_is_named(tmp_path, damage):
 
 
 def test_bytes_that_are_no_text_are_shown_in_ascii(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_bytes(b"\x89PNG\xff\x00 qid:1 1:1\n")
+    path = write(tmp_path / "a.txt", b"\x89PNG\xff\x00 qid:1 1:1\n")
     with raises_value_error(f"{path}, line 1: the label must be a number, got ") as caught:
         load_letor(path)
     assert str(caught.value).isascii()

@@ -142,12 +142,8 @@ def _tar():
     ids=range(17),
 )
 def test_files_that_are_no_csv_say_what_they_are(tmp_path, content, message):
-    with pytest.raises(ValueError, match=message) as caught:
-        _read(write(tmp_path / "a.csv", content))
-    assert str(caught.value).startswith(str(tmp_path / "a.csv"))
-    if b"\0c" in content or b"\xe9" in content or b"\xfc" in content:
-        return
-    for name in ("a.txt", "a.parquet"):
+    only_csv = any(byte in content for byte in (b"\0c", b"\xe9", b"\xfc"))
+    for name in ("a.csv",) if only_csv else ("a.csv", "a.txt", "a.parquet"):
         if content.startswith(b"PAR1") and name == "a.parquet":
             continue
         with pytest.raises(ValueError, match=message) as caught:
