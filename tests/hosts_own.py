@@ -45,29 +45,19 @@ RENAMED = {
 trained = 0
 
 
-def lightgbms(train):
-    """Wrap `lightgbm.train` or `lightgbm.cv`."""
+def replacing(train):
+    """Wrap a training function; a model of XGBoost keeps the name of the objective replaced."""
 
     @functools.wraps(train)
     def wrapped(params, *args, **kwargs):
         global trained
-        if params.get("objective") in LIGHTGBMS:
+        name = params.get("objective")
+        if name in LIGHTGBMS:
             trained += 1
-            params = {"metric": "ndcg", **params, "objective": LIGHTGBMS[params["objective"]]}
-        return train(params, *args, **kwargs)
-
-    return wrapped
-
-
-def xgboosts(train):
-    """Wrap `xgboost.train`; the model keeps the name of the objective that ours replaces."""
-
-    @functools.wraps(train)
-    def wrapped(params, *args, **kwargs):
-        global trained
-        if params.get("objective") in XGBOOSTS and kwargs.get("obj") is None:
+            params = {"metric": "ndcg", **params, "objective": LIGHTGBMS[name]}
+        elif name in XGBOOSTS and kwargs.get("obj") is None:
             trained += 1
-            kwargs["obj"] = XGBOOSTS[params["objective"]]
+            kwargs["obj"] = XGBOOSTS[name]
         return train(params, *args, **kwargs)
 
     return wrapped
@@ -78,9 +68,9 @@ def pytest_configure():
     for name, value in RENAMED.items():
         if not hasattr(lightgbm.compat, name):
             setattr(lightgbm.compat, name, value)
-    for module, wrap in ((lightgbm, lightgbms), (xgboost, xgboosts)):
-        module.train = module.sklearn.train = wrap(module.train)
-    lightgbm.cv = lightgbms(lightgbm.cv)
+    for module in (lightgbm, xgboost):
+        module.train = module.sklearn.train = replacing(module.train)
+    lightgbm.cv = replacing(lightgbm.cv)
 
 
 def pytest_collection_modifyitems(items):
