@@ -36,6 +36,7 @@ from boostrank.presets import REGULARIZED
 pytestmark = pytest.mark.usefixtures("no_figures")
 
 SMALL = ["--rounds", "8", "--leaves", "4", "--min-docs", "3", "--learning-rate", "0.3"]
+LIGHTGBM = {"num_threads": 1, "min_data_in_leaf": 3, "verbosity": -1}
 
 
 @pytest.fixture(scope="module")
@@ -440,8 +441,7 @@ def test_a_model_of_the_host_itself_that_knows_names_of_features(
     model, out = tmp_path / name, tmp_path / "scores.txt"
     X = pd.DataFrame(parts[0].X, columns=list("edcba"))
     if host == "lightgbm":
-        params = {"num_threads": 1, "min_data_in_leaf": 3, "verbosity": -1}
-        booster = lightgbm.train(params, lightgbm.Dataset(X, parts[0].y), 4)
+        booster = lightgbm.train(LIGHTGBM, lightgbm.Dataset(X, parts[0].y), 4)
         want = booster.predict(parts[1].X)
     else:
         booster = xgboost.train({"nthread": 1}, xgboost.DMatrix(X, parts[0].y), 4)
@@ -455,9 +455,8 @@ def test_a_model_of_the_host_itself_that_knows_names_of_features(
 def test_a_model_that_lightgbm_trained_on_a_svmlight_file(files, parts, tmp_path):
     """LightGBM numbers features from 0: its scores and ours would be those of other columns."""
     model = tmp_path / "model.txt"
-    params = {"num_threads": 1, "min_data_in_leaf": 3, "verbosity": -1}
     plain = write(tmp_path / "plain.txt", re.sub(r" qid:\d+", "", svmlight(parts[0])))
-    booster = lightgbm.train(params, lightgbm.Dataset(str(plain), params=params), 4)
+    booster = lightgbm.train(LIGHTGBM, lightgbm.Dataset(str(plain), params=LIGHTGBM), 4)
     assert booster.num_feature() == parts[0].X.shape[1] + 1
     booster.save_model(model)
     line = refused("predict", model, files[1], "--out", tmp_path / "scores.txt")
@@ -468,8 +467,7 @@ def test_a_feature_that_is_called_as_lightgbm_calls_those_of_arrays(parts, tmp_p
     names = ["Column_0", "b", "c", "d", "e"]
     model, table = tmp_path / "model.txt", tmp_path / "test.csv"
     train, test = (pd.DataFrame(part.X, columns=names) for part in parts[:2])
-    params = {"num_threads": 1, "min_data_in_leaf": 3, "verbosity": -1}
-    booster = lightgbm.train(params, lightgbm.Dataset(train, parts[0].y), 4)
+    booster = lightgbm.train(LIGHTGBM, lightgbm.Dataset(train, parts[0].y), 4)
     booster.save_model(model)
     test[names[::-1]].to_csv(table, index=False)
     np.testing.assert_array_equal(scores_of(model, table), booster.predict(test))
