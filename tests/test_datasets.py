@@ -64,11 +64,10 @@ def test_real_data_has_the_published_counts(data_dir, folder):
     data = load_letor(paths_of(data_dir, folder))
     assert data.X.shape == (n_docs, n_features)
     assert len(data.group) == n_queries
-    counted = np.bincount(data.y.astype(int))
     if grades is None:
         assert set(data.y) == {0, 1, 2, 3, 4}
     else:
-        assert counted.tolist() == grades
+        assert np.bincount(data.y.astype(int)).tolist() == grades
 
 
 # -- what files may hold ---------------------------------------------------------------------------
@@ -287,8 +286,7 @@ def test_construction_converts_and_derives_the_group():
     assert repr(data) == "RankingData(2 queries, 3 documents, 2 features)"
     with pytest.raises(AttributeError):
         data.y = np.zeros(3)
-    again = pickle.loads(pickle.dumps(data))
-    assert rows_of(again) == rows_of(data)
+    assert rows_of(pickle.loads(pickle.dumps(data))) == rows_of(data)
 
 
 def test_ids_at_the_ends_of_int64():

@@ -45,11 +45,6 @@ def _xgboost(objective, **more):
     return trained(make("xgboost", objective, **more).fit(**ROWS))
 
 
-def _by_callback(objective):
-    stopping = xgboost.callback.EarlyStopping(rounds=3, maximize=True)
-    return _xgboost(objective, callbacks=[stopping])
-
-
 def _command(host, objective):
     counted = []
     settings = Settings(rounds=ROUNDS, min_docs=2)
@@ -62,7 +57,9 @@ def _command(host, objective):
 WAYS = {
     "LGBMRanker": _lightgbm,
     "XGBRanker": lambda objective: _xgboost(objective, early_stopping_rounds=3),
-    "XGBRanker, callback": _by_callback,
+    "XGBRanker, callback": lambda objective: _xgboost(
+        objective, callbacks=[xgboost.callback.EarlyStopping(rounds=3, maximize=True)]
+    ),
     "train on lightgbm": lambda objective: _command("lightgbm", objective),
     "train on xgboost": lambda objective: _command("xgboost", objective),
 }
