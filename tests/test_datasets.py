@@ -8,7 +8,6 @@ import sys
 import tracemalloc
 from collections import Counter
 from datetime import date
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -34,11 +33,6 @@ REAL = {
 }
 
 
-def paths_of(data_dir: Path, folder: str) -> list[Path]:
-    suffix = ".gz" if folder == "lightgbm_example" else ".txt.gz"
-    return [data_dir / folder / (name + suffix) for name in REAL[folder][0]]
-
-
 def raises_value_error(start: str, end: str = ""):
     return pytest.raises(ValueError, match=f"^{re.escape(start)}.*{re.escape(end)}")
 
@@ -60,8 +54,9 @@ def ragged(rng: np.random.Generator) -> RankingData:
 
 @pytest.mark.parametrize("folder", REAL)
 def test_real_data_has_the_published_counts(data_dir, folder):
-    _, n_queries, n_docs, n_features, grades = REAL[folder]
-    data = load_letor(paths_of(data_dir, folder))
+    names, n_queries, n_docs, n_features, grades = REAL[folder]
+    suffix = ".gz" if folder == "lightgbm_example" else ".txt.gz"
+    data = load_letor([data_dir / folder / (name + suffix) for name in names])
     assert data.X.shape == (n_docs, n_features)
     assert len(data.group) == n_queries
     if grades is None:

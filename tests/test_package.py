@@ -191,10 +191,7 @@ def test_python_calls_no_helper_of_a_kernel():
 
 @pytest.mark.compiled
 def test_names_on_disk_differ():
-    """Machine code is found by name: of two functions of one name, one would get the other's.
-
-    That holds for files, and for what kernels call, once two of them are loaded.
-    """
+    """Machine code, in files and once loaded, is found by name: one would get the other's."""
     names = output_of(
         "import gc\n"
         "from boostrank.objectives.engine.cache import KernelCache\n"
