@@ -26,7 +26,7 @@ def _standardise(values: Floats) -> Floats:
 
 def _check_sizes(n_queries: int, n_docs: Any) -> Integers:
     if np.ndim(n_docs) == 0:
-        return np.full(n_queries, check_count("n_docs", n_docs))
+        return np.full(n_queries, check_count("n_docs", np.asarray(n_docs)[()]))
     sizes = check_whole("n_docs", n_docs, 1)
     if len(sizes) != n_queries:
         raise ValueError(

@@ -189,12 +189,12 @@ def query_positions(data: RankingData, folds: Any) -> list[tuple[Integers, ...]]
 
 
 def _arrays(number: int, fold: Any) -> tuple[Integers, ...]:
-    parts = tuple(check_whole(f"fold {number}", part, 0) for part in fold)
-    if len(parts) not in (2, 3):
+    if len(fold) not in (2, 3):
         raise ValueError(
-            f"fold {number} must be (train, test) or (train, validation, test), got {len(parts)} "
+            f"fold {number} must be (train, test) or (train, validation, test), got {len(fold)} "
             "parts"
         )
+    parts = tuple(check_whole(f"fold {number}", part, 0) for part in fold)
     if not all(map(len, parts)):
         raise ValueError(f"fold {number} has an empty part")
     return parts

@@ -99,7 +99,7 @@ def draw_host_curves(
     """Draw the learning curves of one host's rows, under the host's name."""
     learning_curves({row.learner.label: row.curve for row in rows}, ax=ax)
     for line in ax.get_lines():
-        line.set(**styles[str(line.get_label())])
+        line.set(**styles.get(str(line.get_label()), {}))
     ax.set_title(rows[0].learner.host)
 
 
