@@ -70,110 +70,111 @@ def pair_loop(of_pair: Function, *, few: bool = False) -> Compiled:
         pulls into PULL, added for the better document and subtracted for the worse one, of the
         bends into CURVATURE, and of all pulls of a block into TOTAL.
     """
-    of_two = jit_helper(of_pair)
-
-    def add_blocks(
-        first: int,
-        last: int,
-        p: Rules,
-        begins: Integers,
-        sizes: Integers,
-        factorizable: Integers,
-        decays: Floats,
-        scores: Floats,
-        worths: Floats,
-        owns: Floats,
-        levels: Floats,
-        counts: Floats,
-        pulls: Floats,
-        bends: Floats,
-        totals: Floats,
-        better_pulls: Floats,
-        better_bends: Floats,
-    ) -> None:
-        """Sum over the pairs of each block by ratios of decays, where these are accurate."""
-        one, lanes = np.uint64(1), np.uint64(LANES)
-        for m in range(np.uint64(first), np.uint64(last)):
-            begin, n = np.uint64(begins[m]), np.uint64(sizes[m])
-            end, stop = begin + n, begin + np.uint64(padded(sizes[m]))
-            for j in range(begin, stop):
-                pulls[j], bends[j], better_pulls[j], better_bends[j] = 0.0, 0.0, 0.0, 0.0
-            others = 0
-            for j in range(begin, end if few else begin):
-                others += 1 if counts[j] == 0.0 else 0
-            worse = better = begin
-            total = 0.0
-            for i in range(begin, end if factorizable[m] != 0 else begin):
-                if few and counts[i] == 0.0:
-                    continue
-                level = levels[i]
-                while levels[worse] < level:
-                    worse += one
-                own = Document(decays[i], scores[i], worths[i], owns[i])
-                pull, bend = 0.0, 0.0
-                for j in range(begin, begin + (worse - begin + lanes - one) // lanes * lanes):
-                    other = Document(decays[j], scores[j], worths[j], owns[j])
-                    x, y = of_two(p, other, own)
-                    x, y = (x, y) if j < worse else (0.0, 0.0)
-                    pull += x
-                    bend += y
-                    pulls[j] -= x
-                    bends[j] += y
-                total += pull
-                if few and others > 0:  # the better documents that do not come here themselves
-                    while better < end and levels[better] <= level:
-                        better += one
-                    lost = 0.0
-                    for j in range(begin + (better - begin) // lanes * lanes, stop):
-                        other = Document(decays[j], scores[j], worths[j], owns[j])
-                        x, y = of_two(p, own, other)
-                        counted = levels[j] > level and counts[j] == 0.0
-                        x, y = (x, y) if counted else (0.0, 0.0)
-                        lost += x
-                        bend += y
-                        pulls[j] += x
-                        bends[j] += y
-                    total += lost
-                    pull -= lost
-                # A vector that held a number just written would have to wait for it.
-                better_pulls[i], better_bends[i] = pull, bend
-            for j in range(begin, stop):
-                pulls[j] += better_pulls[j]
-                bends[j] += better_bends[j]
-            totals[m] = total
-
-    def one_by_one(begin: int, end: int, p: Rules, w: Columns) -> float:
-        """Do what `by_ratios` does where ratios are not accurate: exponentials for each pair."""
-        scores, worths, owns = w.real[SCORE], w.real[WORTH], w.real[OWN]
-        total = 0.0
-        for i in range(begin, end):
-            for j in range(i + 1, end):
-                counted = not few or w.real[COUNTS, i] + w.real[COUNTS, j] > 0.0
-                if not counted or w.real[LEVEL, j] == w.real[LEVEL, i]:
-                    continue
-                x = p.rate * (scores[i] - scores[j])
-                worse = Document(math.exp(min(x, 0.0)), scores[i], worths[i], owns[i])
-                better = Document(math.exp(min(-x, 0.0)), scores[j], worths[j], owns[j])
-                pull, bend = of_two(p, worse, better)
-                total += pull
-                w.real[PULL, i] -= pull
-                w.real[PULL, j] += pull
-                w.real[CURVATURE, i] += bend
-                w.real[CURVATURE, j] += bend
-        return total
-
-    # Numba never finds a closure again on disk. And where machine code of two losses has a function
-    # of the same name, a process that loads both uses one of the two for both.
     label = "few" if few else ""
-    for own in (add_blocks, one_by_one):
-        own.__qualname__ = f"{own.__name__}-{of_pair.__module__}.{of_pair.__qualname__}-{label}"
-    by_ratios, by_pairs = jit_disjoint(add_blocks, in_order=False), jit_helper(one_by_one)
-    near = bind(_near, (of_pair,), label, by_ratios=by_ratios, one_by_one=by_pairs)
-    return Compiled(near, *NEAR)
+    own = {"of_two": jit_helper(of_pair), "few": few}
+    loop = jit_disjoint(bind(add_blocks, (of_pair,), label, **own), in_order=False)
+    slow = jit_helper(bind(one_by_one, (of_pair,), label, **own))
+    return Compiled(bind(_near, (of_pair,), label, by_ratios=loop, by_pairs=slow), *NEAR)
 
 
-by_ratios: Any = None  # bound in `pair_loop`
-one_by_one: Any = None
+# Bound in `pair_loop`. Closures would not be found on disk, and those of two losses have one name
+# in machine code: a process that loads both uses one of the two for both.
+of_two: Any = None
+few: Any = None
+by_ratios: Any = None
+by_pairs: Any = None
+
+
+def add_blocks(
+    first: int,
+    last: int,
+    p: Rules,
+    begins: Integers,
+    sizes: Integers,
+    factorizable: Integers,
+    decays: Floats,
+    scores: Floats,
+    worths: Floats,
+    owns: Floats,
+    levels: Floats,
+    counts: Floats,
+    pulls: Floats,
+    bends: Floats,
+    totals: Floats,
+    better_pulls: Floats,
+    better_bends: Floats,
+) -> None:
+    """Sum over the pairs of each block by ratios of decays, where these are accurate."""
+    one, lanes = np.uint64(1), np.uint64(LANES)
+    for m in range(np.uint64(first), np.uint64(last)):
+        begin, n = np.uint64(begins[m]), np.uint64(sizes[m])
+        end, stop = begin + n, begin + np.uint64(padded(sizes[m]))
+        for j in range(begin, stop):
+            pulls[j], bends[j], better_pulls[j], better_bends[j] = 0.0, 0.0, 0.0, 0.0
+        others = 0
+        for j in range(begin, end if few else begin):
+            others += 1 if counts[j] == 0.0 else 0
+        worse = better = begin
+        total = 0.0
+        for i in range(begin, end if factorizable[m] != 0 else begin):
+            if few and counts[i] == 0.0:
+                continue
+            level = levels[i]
+            while levels[worse] < level:
+                worse += one
+            own = Document(decays[i], scores[i], worths[i], owns[i])
+            pull, bend = 0.0, 0.0
+            for j in range(begin, begin + (worse - begin + lanes - one) // lanes * lanes):
+                other = Document(decays[j], scores[j], worths[j], owns[j])
+                x, y = of_two(p, other, own)
+                x, y = (x, y) if j < worse else (0.0, 0.0)
+                pull += x
+                bend += y
+                pulls[j] -= x
+                bends[j] += y
+            total += pull
+            if few and others > 0:  # the better documents that do not come here themselves
+                while better < end and levels[better] <= level:
+                    better += one
+                lost = 0.0
+                for j in range(begin + (better - begin) // lanes * lanes, stop):
+                    other = Document(decays[j], scores[j], worths[j], owns[j])
+                    x, y = of_two(p, own, other)
+                    counted = levels[j] > level and counts[j] == 0.0
+                    x, y = (x, y) if counted else (0.0, 0.0)
+                    lost += x
+                    bend += y
+                    pulls[j] += x
+                    bends[j] += y
+                total += lost
+                pull -= lost
+            # A vector that held a number just written would have to wait for it.
+            better_pulls[i], better_bends[i] = pull, bend
+        for j in range(begin, stop):
+            pulls[j] += better_pulls[j]
+            bends[j] += better_bends[j]
+        totals[m] = total
+
+
+def one_by_one(begin: int, end: int, p: Rules, w: Columns) -> float:
+    """Do what `by_ratios` does where ratios are not accurate: exponentials for each pair."""
+    scores, worths, owns = w.real[SCORE], w.real[WORTH], w.real[OWN]
+    total = 0.0
+    for i in range(begin, end):
+        for j in range(i + 1, end):
+            counted = not few or w.real[COUNTS, i] + w.real[COUNTS, j] > 0.0
+            if not counted or w.real[LEVEL, j] == w.real[LEVEL, i]:
+                continue
+            x = p.rate * (scores[i] - scores[j])
+            worse = Document(math.exp(min(x, 0.0)), scores[i], worths[i], owns[i])
+            better = Document(math.exp(min(-x, 0.0)), scores[j], worths[j], owns[j])
+            pull, bend = of_two(p, worse, better)
+            total += pull
+            w.real[PULL, i] -= pull
+            w.real[PULL, j] += pull
+            w.real[CURVATURE, i] += bend
+            w.real[CURVATURE, j] += bend
+    return total
 
 
 def _near(first: int, last: int, p: Rules, w: Columns) -> None:
@@ -186,4 +187,4 @@ def _near(first: int, last: int, p: Rules, w: Columns) -> None:
     for m in range(first, last):
         if whole[FACTORIZABLE, m] == 0:
             begin = whole[BEGIN, m]
-            real[TOTAL, m] = one_by_one(begin, begin + whole[SIZE, m], p, w)
+            real[TOTAL, m] = by_pairs(begin, begin + whole[SIZE, m], p, w)
