@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ..validation import Floats, Integers
 from .jit import jit_allocating, jit_helper
-from .order import MOST_LEVELS, count_small, write_rising_order
+from .order import COUNTERS, MOST_LEVELS, write_rising_order
 from .vector import padded
 
 
@@ -26,8 +26,8 @@ def grade_levels(labels: Floats, level: Integers) -> Integers:
     """
     n = len(labels)
     order, room = np.empty(n, dtype=np.int64), np.empty(padded(n))
-    work = np.empty((2, max(padded(n), MOST_LEVELS) + 1), dtype=np.int64)
-    write_rising_order(labels, n, count_small(labels, n, work[0]), order, work, room)
+    work = np.empty((2, max(padded(n), MOST_LEVELS * COUNTERS) + 1), dtype=np.int64)
+    write_rising_order(labels, n, order, work, room)
     begins = np.zeros(n + 1, dtype=np.int64)
     levels = 0
     for place in range(n):

@@ -18,7 +18,7 @@ import numpy as np
 from ..validation import Floats, Integers
 from .gains import Discount, rank_discount
 from .jit import jit_helper, jit_ordered
-from .order import all_equal, count_small, write_order, write_rising_order
+from .order import all_equal, write_order, write_rising_order
 from .vector import STRIDE, aligned, exponentials, padded, strided
 
 BLOCK = 64
@@ -175,7 +175,7 @@ def pack(
     counts, key, spare = w.real[COUNTS], w.real[KEY], w.real[POWER]
     document, place = w.whole[DOCUMENT], w.whole[PLACE]
     ranks, by_score, by_worth = w.whole[SPARE], w.whole[SPARE + 1], w.whole[SPARE + 2]
-    numbers, work = w.whole[SPARE + 3], w.whole[SPARE + 3 :]
+    work = w.whole[SPARE + 3 :]
     blocks, columns = 0, 0
     long = False
     for q in range(first, last):
@@ -183,11 +183,10 @@ def pack(
         row, begin = np.uint64(boundaries[q]), np.uint64(columns)
         for i in range(np.uint64(n)):
             key[i] = labels[row + i]
-        most = count_small(key, n, numbers)
-        if numbers[most] == n if most >= 0 else all_equal(key[:n]):
+        if all_equal(key[:n]):
             continue
         long = n > p.tuning.direct
-        write_rising_order(key, n, most, by_worth, work, spare)
+        write_rising_order(key, n, by_worth, work, spare)
         ideal = 0.0 if p.by_gain and p.normalize else 1.0
         cut = min(p.k, n) if p.k > 0 else n
         for rank in range(cut if ideal == 0.0 else 0):

@@ -10,8 +10,11 @@ from .vector import padded
 
 # Up to this many documents, counting the better ones is faster than sorting.
 SHORT_LIST = 64
-# With at most this many distinct values, documents are counted by value instead of sorted.
+# Whole numbers below this, as grades are, are counted instead of sorted.
 MOST_LEVELS = 32
+# Each value has so many counters, taken in turn: one that was just written can be read only after
+# several cycles, and most documents have the grade of the one before.
+COUNTERS = 4
 # Insertions per document after which bucket sort gives up: the scores are in a few clusters.
 MOVES_PER_DOCUMENT = 8
 
@@ -109,46 +112,35 @@ def write_order(scores: Floats, n: int, order: Integers, work: Integers) -> None
 
 
 @jit_helper
-def count_small(values: Floats, n: int, counts: Integers) -> int:
-    """Count the documents by value, if all are whole numbers below `MOST_LEVELS`, as grades are.
+def write_rising_order(
+    values: Floats, n: int, order: Integers, work: Integers, room: Floats
+) -> None:
+    """Write the order of the first n documents by ascending value.
 
-    Returns the largest of them, or -1 if there are others.
+    `room` and `work` are scratch as in `write_order`; a row of `work` has room for all counters.
     """
-    for value in range(MOST_LEVELS):
-        counts[value] = 0
-    best, others = 0, 0
+    counts = work[0]
+    for counter in range(MOST_LEVELS * COUNTERS):
+        counts[counter] = 0
+    most = 0
     for i in range(np.uint64(n)):
         value = int(values[i]) if 0.0 <= values[i] < MOST_LEVELS else 0
-        others += 1 if value != values[i] else 0
-        counts[np.uint64(value)] += 1
-        best = max(best, value)
-    return best if others == 0 else -1
-
-
-@jit_helper
-def write_rising_order(
-    values: Floats, n: int, most: int, order: Integers, work: Integers, room: Floats
-) -> None:
-    """Write the order of the first n documents by ascending value; ties keep input order.
-
-    `most` and the first row of `work` are from `count_small`; `room` and `work` are scratch as in
-    `write_order`.
-    """
-    places = work[0]
-    if most < 0:  # not grades or their gains
-        for i in range(n):
-            room[i] = -values[i]
-        write_order(room, n, order, work)
-        return
+        if value != values[i]:  # not grades or their gains
+            for j in range(n):
+                room[j] = -values[j]
+            write_order(room, n, order, work)
+            return
+        counts[np.uint64(value * COUNTERS) + i % np.uint64(COUNTERS)] += 1
+        most = max(most, value)
     place = 0
-    for level in range(most + 1):
-        count = places[level]
-        places[level] = place
+    for counter in range((most + 1) * COUNTERS):
+        count = counts[counter]
+        counts[counter] = place
         place += count
     for i in range(np.uint64(n)):
-        own = np.uint64(values[i])
-        order[np.uint64(places[own])] = i
-        places[own] += 1
+        own = np.uint64(values[i]) * np.uint64(COUNTERS) + i % np.uint64(COUNTERS)
+        order[np.uint64(counts[own])] = i
+        counts[own] += 1
 
 
 @jit_shared
