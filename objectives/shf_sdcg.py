@@ -228,7 +228,7 @@ class SHFSDCG(SDCG):
     """
 
     name: ClassVar[str] = "shf-sdcg"
-    kernel = sigmoid_kernel(Sums(pair_loop(of_pair), FIT), _losses)
+    kernel = sigmoid_kernel(Sums(pair_loop(of_pair, one_sum=True), FIT), _losses)
     kernel_by_rank = sigmoid_kernel(
         Sums(pair_loop(of_ranked_pair), RANKED_FIT, **_ranks, prepare=shf_slopes), _losses
     )

@@ -52,7 +52,7 @@ class Document(NamedTuple):
     own: float
 
 
-def pair_loop(of_pair: Function, *, few: bool = False) -> Compiled:
+def pair_loop(of_pair: Function, *, few: bool = False, one_sum: bool = False) -> Compiled:
     """Return a compiled function that sums over the pairs within blocks.
 
     Parameters
@@ -62,6 +62,8 @@ def pair_loop(of_pair: Function, *, few: bool = False) -> Compiled:
         higher level. Finite for any two documents.
     few : bool, default False
         Whether pairs add something only with a document whose COUNTS is 1, and these are few.
+    one_sum : bool, default False
+        Whether the bend of every pair is its pull, so that its sums need not be kept.
 
     Returns
     -------
@@ -71,7 +73,7 @@ def pair_loop(of_pair: Function, *, few: bool = False) -> Compiled:
         bends into CURVATURE, and of all pulls of a block into TOTAL.
     """
     label = "few" if few else ""
-    own = {"of_two": jit_helper(of_pair), "few": few}
+    own = {"of_two": jit_helper(of_pair), "few": few, "one_sum": one_sum}
     loop = jit_disjoint(bind(add_blocks, (of_pair,), label, **own), in_order=False)
     slow = jit_helper(bind(one_by_one, (of_pair,), label, **own))
     return Compiled(bind(_near, (of_pair,), label, by_ratios=loop, by_pairs=slow), *NEAR)
@@ -81,6 +83,7 @@ def pair_loop(of_pair: Function, *, few: bool = False) -> Compiled:
 # in machine code: a process that loads both uses one of the two for both.
 of_two: Any = None
 few: Any = None
+one_sum: Any = None
 by_ratios: Any = None
 by_pairs: Any = None
 
@@ -129,9 +132,10 @@ def add_blocks(
                 x, y = of_two(p, other, own)
                 x, y = (x, y) if j < worse else (0.0, 0.0)
                 pull += x
-                bend += y
                 pulls[j] -= x
-                bends[j] += y
+                if not one_sum:
+                    bend += y
+                    bends[j] += y
             total += pull
             if few and others > 0:  # the better documents that do not come here themselves
                 while better < end and levels[better] <= level:
@@ -151,8 +155,8 @@ def add_blocks(
             # A vector that held a number just written would have to wait for it.
             better_pulls[i], better_bends[i] = pull, bend
         for j in range(begin, stop):
+            bends[j] += better_pulls[j] - pulls[j] if one_sum else better_bends[j]
             pulls[j] += better_pulls[j]
-            bends[j] += better_bends[j]
         totals[m] = total
 
 
