@@ -9,12 +9,12 @@ from boostrank.metrics import evaluate
 from boostrank.objectives import Mix, Objective, Preferences
 from boostrank.objectives.composite import Composite
 from boostrank.objectives.engine.cache import KernelCache
-from boostrank.objectives.engine.columns import QUICK_PAIRS
+from boostrank.objectives.engine.columns import MANY_TERMS
 from boostrank.objectives.validation import check_count
 from boostrank.registry import make_objective, objective_names
 
 # Documents; from the second number on, all objectives are computed as for long lists.
-SHORT, LONG = 20, QUICK_PAIRS.direct + 1
+SHORT, LONG = 20, MANY_TERMS.direct + 1
 
 
 def compile(

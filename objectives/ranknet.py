@@ -42,7 +42,7 @@ from typing import Any, ClassVar
 
 from .base import Objective
 from .contract import EXACT_OR_CONSTANT, Contract, Cost
-from .engine.columns import QUICK_PAIRS, Rules
+from .engine.columns import Rules
 from .engine.divided import OFFSET, has_fit
 from .engine.logistic import (
     logistic_fit,
@@ -145,5 +145,4 @@ class RankNet(Objective):
         return replace(whole, gradient="frozen", frozen=frozen, convex=False, cost=cost)
 
     def _params(self, draws: Any = None) -> Rules:
-        p = Rules(**norm_rules(self.sigma, self.offset, self.norm), normalize=self.normalize)
-        return p if self.norm else p._replace(tuning=QUICK_PAIRS)
+        return Rules(**norm_rules(self.sigma, self.offset, self.norm), normalize=self.normalize)

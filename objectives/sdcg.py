@@ -63,7 +63,7 @@ from typing import Any, ClassVar
 
 from .base import Objective
 from .contract import Contract
-from .engine.columns import DIFFERENT, ONE, QUICK_PAIRS, Rules, Tuning
+from .engine.columns import DIFFERENT, ONE, RANKED, Rules, Tuning
 from .engine.driver import Kernel
 from .engine.far_field import DIFFERENCE, SLOPE, fit_of, pair_entry
 from .engine.pairs import Document, pair_loop
@@ -151,7 +151,7 @@ class SDCG(Objective):
     """
 
     name: ClassVar[str] = "sdcg"
-    kernel = sigmoid_kernel(Sums(pair_loop(of_pair), FIT), _losses)
+    kernel = sigmoid_kernel(Sums(pair_loop(of_pair, one_sum=True), FIT), _losses)
     kernel_by_rank = sigmoid_kernel(
         Sums(pair_loop(of_ranked_pair), RANKED_FIT, **SMOOTH_RANKS, prepare=step(write_slopes)),
         _losses,
@@ -193,7 +193,7 @@ class SDCG(Objective):
             beta=beta,
             discount=discount,
             ideal=ideal_discount(discount),
-            tuning=QUICK_PAIRS if self._by_gain else Tuning(),
+            tuning=Tuning() if self._by_gain else RANKED,
         )
 
     def _loss_params(self) -> Rules:

@@ -36,7 +36,7 @@ Degenerate queries
     Fewer than two documents, or all labels equal: zero loss and gradient.
 
 Numerics
-    No score overflows. Beyond 640 documents, sums between blocks agree with those over pairs to
+    No score overflows. Beyond 320 documents, sums between blocks agree with those over pairs to
     1e-10 of the query's largest gradient, and mostly to 1e-13.
 
 Cost
@@ -60,6 +60,7 @@ from .engine.columns import (
     ONE,
     OWN,
     PULL,
+    RANKED,
     SIZE,
     SPARE,
     WORTH,
@@ -203,4 +204,4 @@ class Spearman(Objective):
 
     def _params(self, draws: Any = None) -> Rules:
         alpha: Any = self.alpha  # a number by now
-        return Rules(alpha, -alpha, alpha * alpha, pairs=ONE, ranked=True)
+        return Rules(alpha, -alpha, alpha * alpha, pairs=ONE, ranked=True, tuning=RANKED)

@@ -32,7 +32,7 @@ SPREADS = (
 KINDS = ("five", "thirty", "real")
 MANY = ("real", "whole", "heavy", "perfect", "steep")
 #: Short lists fill several batches, whose last query just fits or just does not.
-MIXED = [2, 640, 5, 1600, 64, 580, 641, 1536, 3, 1700, 1537, 1500, 3, 64, 700, 20, 65, 1, 276]
+MIXED = [2, 640, 5, 1600, 64, 320, 641, 1536, 3, 1700, 1537, 1500, 3, 64, 700, 20, 65, 1, 321]
 MIXED += [*[64] * 9, *[30] * 17, *np.random.default_rng(5).integers(1, 65, 60)]
 #: Thresholds so small that short lists have blocks, parts of several grades, and parts of parts.
 SMALL = Tuning(direct=64, block=32, part=24, parts=4)

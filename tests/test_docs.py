@@ -137,7 +137,8 @@ def test_pages_state_what_the_code_has():
         if LambdaRank(**{name: value}).contract.cost == Cost.QUADRATIC
     ]
     for page, statement in (
-        ("speed", f"up to {columns.QUICK_PAIRS.direct:,} documents"),
+        ("speed", f"longer than {columns.Tuning().direct} documents"),
+        ("speed", f"than {columns.MANY_TERMS.direct:,}."),
         ("hosts", f"sigma times offset is below {divided.LEAST}."),
         ("hosts", "`target=` {}, {} or {} or `variant=` {} or {}, ".format(*by_pairs)),
     ):

@@ -94,8 +94,10 @@ class Tuning(NamedTuple):
     documents: int = 24  # if they have at least so many documents on average
 
 
-# Where all pairs take hardly longer than a far field, which takes seconds to compile.
-QUICK_PAIRS = Tuning(direct=1536)
+# Where smooth ranks come first, pairs are visited twice, and those of one grade, too.
+RANKED = Tuning(direct=320)
+# The fit of `norm` has more terms, so longer blocks and all pairs of longer queries pay.
+MANY_TERMS = Tuning(direct=1536, block=256)
 
 
 class Rules(NamedTuple):

@@ -14,9 +14,9 @@ import numpy as np
 from .columns import (
     BEGIN,
     CURVATURE,
+    MANY_TERMS,
     PAIRS,
     PULL,
-    QUICK_PAIRS,
     SCORE,
     SIZE,
     TOTAL,
@@ -97,9 +97,8 @@ def logistic_fit(p: Rules, *, weighted: bool = False, losses: bool = False) -> F
 def norm_rules(sigma: Any, offset: float, norm: bool) -> dict[str, Any]:
     """Return the fields of `Rules` that depend on sigma and `norm`."""
     tuning = Tuning()
-    if norm:  # the fit has more terms, so longer blocks pay
-        known = has_fit(sigma, offset)
-        tuning = QUICK_PAIRS._replace(block=256) if known else Tuning(direct=UNLIMITED)
+    if norm:
+        tuning = MANY_TERMS if has_fit(sigma, offset) else Tuning(direct=UNLIMITED)
     return {
         "rate": sigma,
         "grad_factor": -sigma,

@@ -72,7 +72,7 @@ def pair_loop(of_pair: Function, *, few: bool = False, one_sum: bool = False) ->
         pulls into PULL, added for the better document and subtracted for the worse one, of the
         bends into CURVATURE, and of all pulls of a block into TOTAL.
     """
-    label = "few" if few else ""
+    label = "few" * few + "one_sum" * one_sum
     own = {"of_two": jit_helper(of_pair), "few": few, "one_sum": one_sum}
     loop = jit_disjoint(bind(add_blocks, (of_pair,), label, **own), in_order=False)
     slow = jit_helper(bind(one_by_one, (of_pair,), label, **own))

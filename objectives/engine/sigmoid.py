@@ -66,7 +66,7 @@ PARTS = NEAR, Rules(), NO_FIT, 0, new_columns(0), new_columns(0), NO_ROOM
 no_parts, parts = Compiled(no_parts_, *PARTS), Compiled(add_parts, *PARTS)
 
 
-def _run(
+def sigmoid_loss(
     first: int,
     last: int,
     boundaries: Integers,
@@ -120,11 +120,10 @@ def _run(
         start = stop
 
 
-_run.__qualname__ = "sigmoid_loss"
 _integers, _floats = np.zeros(1, np.int64), np.zeros(1)
 run = Compiled(
-    _run, 0, 0, _integers, PARTS, NEAR, STEP, NEAR, STEP, Rules(), NO_FIT, NO_FIT, new_columns(0),
-    new_columns(0), NO_ROOM, _floats, _floats, 0, _floats, _floats, entry=True,
+    sigmoid_loss, 0, 0, _integers, PARTS, NEAR, STEP, NEAR, STEP, Rules(), NO_FIT, NO_FIT,
+    new_columns(0), new_columns(0), NO_ROOM, _floats, _floats, 0, _floats, _floats, entry=True,
 )  # fmt: skip
 
 
