@@ -212,7 +212,9 @@ EQUIVALENT = {
 # The same for groups of faults: regular expressions that match the changed line.
 ALIKE = {
     r"(SHORT_LIST|COUNTERS|MOVES_PER_DOCUMENT|(DIRECT|BY_WORTH)(_UP_TO)?|TABLE|MAX_LEVELS"
-    r"|DOCUMENTS_PER_LEVEL) = \d+|LARGEST_EXPONENT = 151\.0": ("where one way takes over from another: both agree"),
+    r"|DOCUMENTS_PER_LEVEL) = \d+|LARGEST_EXPONENT = 151\.0": (
+        "where one way takes over from another: both agree"
+    ),
     r"(LANES|STRIDE|(WIDE_)?BLOCK|BATCH) = \d+": "lengths of scratch and of batches",
     r"n (>=|<) BLOCK \(2\)|columns >= BATCH": "where a batch ends, whose queries do not interact",
     r"(outside -= 1|2) if abs\(x\) > LARGEST_EXPONENT else 0": "only whether it is 0 counts",
