@@ -10,7 +10,7 @@ import lightgbm
 import numpy as np
 
 from boostrank.choice import choose_for_ranker
-from boostrank.hosts import monitoring, plain, rankers
+from boostrank.hosts import monitoring, rankers
 from boostrank.hosts.features import (
     LIGHTGBM,
     check_codes,
@@ -371,8 +371,35 @@ class LGBMRanker(lightgbm.LGBMRanker):
     def _chosen_rounds(self) -> int:
         return int(self.best_iteration_ or 0)
 
+    def to_host(self) -> lightgbm.LGBMRanker:
+        """Return a plain `lightgbm.LGBMRanker` with the same trees, which predicts the same.
+
+        It says that its objective is LightGBM's ``lambdarank``: LightGBM writes no name for a
+        custom objective, and tools refuse a model without one. Fitting it again would train that
+        objective.
+
+        Returns
+        -------
+        lightgbm.LGBMRanker
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the ranker is not fitted.
+        """
+        text = self.booster_.model_to_string(num_iteration=-1)
+        text = text.replace("\n[objective: custom]", "\n[objective: lambdarank]")
+        if "\nobjective=" not in text:
+            text = text.replace("\nfeature_names=", "\nobjective=lambdarank\nfeature_names=", 1)
+        booster = lightgbm.Booster(model_str=text)
+        booster.best_iteration = self.booster_.best_iteration
+        made: lightgbm.LGBMRanker = rankers.plain(
+            self, lightgbm.LGBMRanker, booster, objective="lambdarank"
+        )
+        made._objective = "lambdarank"
+        return made
+
     _continued = "init_model"
     _rules = LIGHTGBM
     fit_all = rankers.fit_all
     score = rankers.score
-    to_host = plain.lightgbm_ranker

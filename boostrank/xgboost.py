@@ -12,10 +12,11 @@ from xgboost.callback import EarlyStopping
 
 from boostrank.choice import choose_for_ranker
 from boostrank.datasets.ranking_data import check_aligned
-from boostrank.hosts import gradient_for_host, monitoring, plain, rankers
+from boostrank.hosts import gradient_for_host, monitoring, rankers
 from boostrank.hosts.features import (
     XGBOOST,
     HostRules,
+    beyond_ascii,
     check_codes,
     omits,
     trained_of,
@@ -39,6 +40,7 @@ from boostrank.hosts.model_files import (
     xgboost_categories,
 )
 from boostrank.hosts.stopping import waiting_xgboost, warn_of_cut
+from boostrank.messages import few, warn
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats, check_count
 
@@ -379,7 +381,48 @@ class XGBRanker(xgboost.XGBRanker):
         stopped = self.get_booster().attr("best_iteration") is not None
         return self.get_booster().num_boosted_rounds() if stopped else 0
 
+    def to_host(self) -> xgboost.XGBRanker:
+        """Return a plain `xgboost.XGBRanker` with the same trees, which predicts the same.
+
+        Its objective is ``rank:pairwise``, as in the model file. Fitting it again would train that
+        objective. It has no `eval_metric`: boostrank's metrics are not XGBoost's. After training on
+        a sparse matrix it needs sparse matrices, for categories with letters beyond ASCII a table
+        of Arrow, and it mistakes categories that training did not have; warnings say so.
+
+        Returns
+        -------
+        xgboost.XGBRanker
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the ranker is not fitted.
+        """
+        if self.sparse_ and self._rules.omitted_is_missing:
+            warn(
+                "the plain ranker must get sparse matrices only: it takes a zero of an array for "
+                "0, but what the sparse matrix of training left out was missing"
+            )
+        categories = self._categories or {}
+        if categories and not since(3, 3):
+            warn(
+                f"the plain ranker takes a category of {few(list(categories))} that training did "
+                "not have for the next one in alphabetical order: make it missing before predicting"
+            )
+        misread = beyond_ascii(categories)
+        if misread:
+            warn(
+                f"the plain ranker misreads the categories that pandas has for {few(misread)}, "
+                "which have letters beyond ASCII: pass it a table of Arrow with dictionaries of "
+                "pa.string()"
+            )
+        base = 0 if self.base_score is None else self.base_score
+        own = {"objective": "rank:pairwise", "eval_metric": None, "base_score": base}
+        made: xgboost.XGBRanker = rankers.plain(
+            self, xgboost.XGBRanker, self.get_booster().copy(), **own
+        )
+        return made
+
     _continued = "xgb_model"
     fit_all = rankers.fit_all
     score = rankers.score
-    to_host = plain.xgboost_ranker

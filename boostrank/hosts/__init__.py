@@ -47,7 +47,6 @@ metric         metrics in the form that the hosts call
 monitoring     the metrics and the callbacks of a ranker's training
 stopping       early stopping that waits for the second half of a fading mixture
 model_files    looked at before a host parses them, and cut to their best round
-plain          `to_host`: a plain ranker of the host
 undocumented   every undocumented feature of the hosts, Dask or Numba that is relied on
 """
 

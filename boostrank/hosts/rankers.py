@@ -584,6 +584,15 @@ def _without_pairs(ranker: Any, pairs: Any, rounds: int) -> Any:
     return objective.objective if isinstance(objective, Preferences) else objective
 
 
+def plain(ranker: Any, kind: Any, booster: Any, **params: Any) -> Any:
+    """Return a ranker of the host's class, for tools that know no other, with the state of ours."""
+    made = kind(**(ranker.get_params() | params))
+    own = {*ranker.get_params(), "objective_"}
+    vars(made).update({name: value for name, value in vars(ranker).items() if name not in own})
+    made._Booster = booster
+    return made
+
+
 def default_metric(ranker: Any, labels: Any) -> Metric:
     """Return the metric of evaluation sets and of `score`, unless the user names one.
 

@@ -27,7 +27,7 @@ LightGBM
   (`lightgbm_measures_training`). Without: DART's trees may end up negated.
   Test: test_dart_of_lightgbm_does_not_measure_its_training_set.
 - ``LGBMRanker._objective`` is the objective that is trained (`boostrank.lightgbm`), and may be set,
-  as ``LGBMRanker._Booster`` may (`plain`). Without: schedules do not take their length from
+  as ``LGBMRanker._Booster`` may. Without: schedules do not take their length from
   `n_estimators`, and `to_host` cannot make a fitted ranker.
   Tests: test_lightgbms_ranker_trains_its_private_objective; tests/test_export.py, test_to_host.
 - ``Booster.pandas_categorical``, the parameter ``categorical_feature`` of a loaded Booster and
@@ -57,7 +57,7 @@ XGBoost
 - ``xgboost.training.cv`` is among the callers (`xgboost_cross_validates`). Without: pairs of
   `Preferences` may be taken as rows of a fold. Test: tests/test_preferences.py,
   test_xgboosts_cv_is_refused.
-- ``XGBRanker._Booster`` and ``XGBRanker.evals_result_`` may be set (`boostrank.xgboost`, `plain`).
+- ``XGBRanker._Booster`` and ``XGBRanker.evals_result_`` may be set (`boostrank.xgboost`).
   Without: a fitted ranker cannot predict. Test: tests/test_estimators.py, all of it.
 - ``cats``, the names of categories in a model as JSON (`boostrank.hosts.model_files`). Without: a
   model that was stopped early loses them. Test: that of LightGBM's categories.
