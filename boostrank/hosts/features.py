@@ -88,23 +88,17 @@ def trained_on(X: Any, rules: HostRules) -> Trained:
 def trained_of(booster: Any, model: Any = None) -> Trained:
     """Describe the features of a booster, and of the ranker that may know more of it."""
     # Also those that are ordered, which LightGBM's booster does not tell; XGBoost's takes long.
-    categories = getattr(model, "_categories", None)
+    known = getattr(model, "_categories", None)
     if hasattr(booster, "feature_name"):  # LightGBM's
-        if categories is None:
-            categories = lightgbm_categories(booster)
-        return Trained(tuple(booster.feature_name()), booster.num_feature(), categories=categories)
-    if categories is None:
-        categories = xgboost_categories(booster)
+        known = lightgbm_categories(booster) if known is None else known
+        return Trained(tuple(booster.feature_name()), booster.num_feature(), None, known)
+    known = xgboost_categories(booster) if known is None else known
     names = None if booster.feature_names is None else tuple(booster.feature_names)
-    return Trained(names, booster.num_features(), of_sparse(booster), categories)
+    return Trained(names, booster.num_features(), of_sparse(booster), known)
 
 
 def read_features(X: Any, rules: HostRules, qid: Any = None, y: Any = None) -> Any:
     """Return features, from any container (n_docs, n_features), as both hosts read them.
-
-    A data frame must not have an id or the label among its features: a model would learn it, and
-    new queries have other ids, and no labels. Without `qid`, one id per document, only the names of
-    columns are checked, and without `y`, no label is looked for.
 
     Returned is a float32 or float64 array, a CSR matrix, a data frame or an Arrow table, in native
     byte order, without duplicate entries; masked values are missing. It is `X`, which is never
@@ -112,7 +106,7 @@ def read_features(X: Any, rules: HostRules, qid: Any = None, y: Any = None) -> A
 
     Anything but numbers, and categories where the host takes them, is a TypeError. Names that the
     host cannot tell apart or take are a ValueError, and so is a column that has the name of an id,
-    such as "qid", or is equal to `qid` or `y`.
+    such as "qid", or is equal to `qid` or `y`, if they are given: a model would learn it.
     """
     read = _read(X, rules, qid)
     if read.shape[1] == 0:
@@ -154,22 +148,12 @@ def like_training(X: Any, trained: Trained, rules: HostRules, *, learns: bool = 
 
     `X` is as `read_features` returns it. Columns are matched by name if both have names, and by
     position otherwise. Categories are matched by value: those that training did not have are
-    missing, as in LightGBM. With `learns`, the model goes on to be trained on `X`.
-
-    Refused are missing or unknown columns, another number of features, and a sparse matrix after an
-    array or an array after a sparse matrix if the host would take a zero of one for a missing value
-    of the other; a column that is a category in one and a number in the other, or a category of
-    text in one and of numbers in the other; and a model that goes on with categories that it does
-    not know.
+    missing, as in LightGBM. Features that the host would take for others are a ValueError. With
+    `learns`, the model goes on to be trained on `X`, and so must know its categories.
     """
     _check_zeros(X, trained, rules)
-    names = _names(X, rules)
-    expected = trained.names
-    if (
-        names is None
-        or expected is None
-        or (made_up(expected) and sorted(names) != sorted(expected))
-    ):
+    names, expected = _names(X, rules), trained.names
+    if not names or not expected or (made_up(expected) and set(names) != set(expected)):
         if X.shape[1] != trained.width:
             raise ValueError(
                 f"X must have the {trained.width} features of training, got {X.shape[1]}"
@@ -305,8 +289,7 @@ def check_codes(X: Any, columns: Iterable[Any], names: Any, missing: float = mat
 
     Both hosts cut off what is behind the point. LightGBM takes what is negative or beyond int32 for
     missing; XGBoost fails there. `missing` is allowed, and a single negative number: it stands for
-    what is missing, as -1 in pandas. `X` is as `read_features` returns it, and `columns` are its
-    categories by number or by name; `names` replace its own names.
+    what is missing, as -1 in pandas. `columns` are numbers or names; `names` replace those of `X`.
     """
     known = list(map(str, _columns(X))) if names is None or isinstance(names, str) else list(names)
     for each in columns:
@@ -486,18 +469,13 @@ def _frame(X: Any, rules: HostRules) -> Any:
     changed = {}
     words = []
     for name, dtype in _typed(X) or ():
-        kind = str(dtype).lower()
-        if pandas and isinstance(dtype, np.dtype) and dtype.kind in "biuf":
-            if not dtype.isnative or (dtype.kind == "f" and dtype.itemsize not in (4, 8)):
-                changed[name] = X[name].astype(_float(dtype))
-        elif pandas and _NUMBERS.fullmatch(kind.removesuffix("[pyarrow]")):
-            if kind.endswith("[pyarrow]"):
-                changed[name] = X[name].convert_dtypes(dtype_backend="numpy_nullable")
-        elif pandas and kind.startswith("sparse[") and dtype.subtype.kind in "biuf":
-            changed[name] = X[name].sparse.to_dense()
-        elif not _NUMBERS.fullmatch(kind):
-            _check_category(name, dtype, rules)
-            words.append(name)
+        if _NUMBERS.fullmatch(str(dtype).lower()):
+            continue
+        if pandas and dtype.kind in "biuf":  # Arrow's, sparse, float16, in foreign byte order
+            changed[name] = X[name].to_numpy(np.float64, na_value=np.nan)
+            continue
+        _check_category(name, dtype, rules)
+        words.append(name)
     if words and _has(X, "to_arrow"):
         X = X.to_arrow()  # as XGBoost does with frames of polars
     for name in words:
@@ -647,13 +625,11 @@ def _coded_arrow(column: Any, known: Any) -> tuple[Any, Any]:
     import pyarrow
     import pyarrow.compute
 
-    whole = _one_piece(column)
+    values = _one_piece(column).dictionary_decode()
     words = pyarrow.array(list(known), pyarrow.string())
-    codes = pyarrow.compute.index_in(whole.dictionary, value_set=words).take(whole.indices)
-    made = pyarrow.DictionaryArray.from_arrays(codes, words)
-    if made.null_count == whole.null_count:
-        return made, None
-    return made, whole.filter(made.is_null()).drop_null()[0].as_py()
+    codes = pyarrow.compute.index_in(values, value_set=words)
+    lost = values.filter(codes.is_null()).drop_null().to_pylist()
+    return pyarrow.DictionaryArray.from_arrays(codes, words), next(iter(lost), None)
 
 
 def _check_like(name: Any, known: Sequence[Any], now: Sequence[Any]) -> None:
