@@ -183,9 +183,8 @@ def _vespa(forest: Forest, name: str) -> str:
     for i in forest.used:
         if not _VESPA_NAME.fullmatch(forest.names[i]):
             raise ValueError(
-                f"{forest.names[i]!r} is not a feature of Vespa, such as attribute(price) or "
-                "bm25(title): Vespa would read the name as an expression; give Vespa's names as "
-                "features, or rename the column"
+                f"{forest.names[i]!r} is not a feature of Vespa, such as bm25(title), but an "
+                "expression there: give Vespa's names as features, or rename the column"
             )
     return _xgboost_json(forest, name)
 
@@ -224,9 +223,8 @@ def _ranklib(forest: Forest, name: str) -> str:
     learnt = [forest.names[i] for i, known in forest.missing.items() if known]
     if learnt:
         raise ValueError(
-            f"the model has learnt where missing values of {few(learnt)} go, but "
-            "RankLib takes them for 0; fill them with 0 in training, or export to opensearch, "
-            "which Elasticsearch reads too"
+            f"the model has learnt where missing values of {few(learnt)} go; RankLib takes them "
+            "for 0: fill them with 0 in training, or export to opensearch, also for Elasticsearch"
         )
     if forest.missing:
         warn(

@@ -208,8 +208,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         start: lightgbm.Booster | None = booster_of(init_model, "lightgbm")
         if start is not None and (init_score is not None or eval_init_score is not None):
             raise ValueError(
-                "init_score has no effect with init_model: LightGBM starts from the predictions of "
-                "that model instead; leave one out"
+                "init_score has no effect with init_model, which is the start itself; leave one out"
             )
         train, evals, where = rankers.read_sets(
             self,
@@ -251,8 +250,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         if stopping is not None and first_stop(objective) > 1:
             raise ValueError(
                 f"{stopping} would end the training of {objective.name} before the second of its "
-                "losses counts: pass callbacks=[lightgbm.early_stopping(...)] to fit, which then "
-                "waits for it"
+                "losses counts: pass fit callbacks=[lightgbm.early_stopping(...)], which waits"
             )
         objective, self.auto_ = choose_for_ranker(self, objective, train, **kwargs)
         self._objective = where(objective)

@@ -23,10 +23,7 @@ OF_HOSTS: Mapping[str, tuple[str, str]] = {
 
 
 def check_name(name: Any) -> str:
-    """Return a known name of an objective, or "auto".
-
-    Names of the hosts' own objectives, and of metrics, are told apart from unknown ones.
-    """
+    """Return a known name of an objective, or "auto"."""
     if isinstance(name, str) and name in OF_HOSTS:
         host, ours = OF_HOSTS[name]
         raise ValueError(
@@ -96,8 +93,7 @@ def objective(name: str, /, **params: Any) -> Objective:
     if name == AUTO:  # no loss of its own: `Blend`, set from the training data
         if params.setdefault("signal", AUTO) != AUTO:
             raise ValueError(
-                f"'auto' chooses signal from the data, got {params['signal']!r}: name 'blend' to "
-                "set it"
+                f"'auto' chooses signal from the data, got {params['signal']!r}; 'blend' takes it"
             )
         return objective("blend", **params)
     cls = REGISTRY[check_name(name)]

@@ -80,12 +80,7 @@ class Forest(NamedTuple):
 
 
 def read_forest(model: Any) -> Forest:
-    """Return the trees of a model file, a booster or a fitted ranker of either host.
-
-    Early stopped models have the trees of their best round. Something else is a TypeError; a model
-    whose scores are not the plain sum of numerical splits, or that has lost its best round, is a
-    ValueError.
-    """
+    """Return the trees, up to the best round, of a model file, a booster or a fitted ranker."""
     booster = booster_of(model)
     if hasattr(booster, "model_to_string"):
         return _read_lightgbm(booster)
@@ -93,8 +88,7 @@ def read_forest(model: Any) -> Forest:
         missing = missing_of(model, booster)
         if not math.isnan(missing):
             raise ValueError(
-                f"the model takes {missing:g} for a missing value, which no engine does; train "
-                "with NaN instead"
+                f"the model takes {missing:g} for a missing value, no engine does: train with NaN"
             )
         return _read_xgboost(booster)
     raise TypeError(

@@ -240,8 +240,7 @@ class XGBRanker(xgboost.XGBRanker):
         stopping = [each for each in callbacks if isinstance(each, EarlyStopping)]
         if stopping and not metrics:
             raise ValueError(
-                "eval_metric must name a metric for early stopping, got none: leave it out for "
-                "NDCG@10"
+                "eval_metric must name a metric for early stopping: leave it out for NDCG@10"
             )
         for each in stopping:
             each.save_best = False  # `best_rounds` does the same, and keeps the categories

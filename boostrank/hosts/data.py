@@ -29,10 +29,7 @@ class HostData(NamedTuple):
 
 
 def read(data: Any) -> HostData:
-    """Read labels, queries and weights from a LightGBM Dataset or an XGBoost DMatrix.
-
-    Anything else is a TypeError; data without queries or labels are a ValueError.
-    """
+    """Read labels, queries and weights from a LightGBM Dataset or an XGBoost DMatrix."""
     if hasattr(data, "get_uint_info"):
         boundaries = data.get_uint_info("group_ptr")
         # A worker of a distributed training may have no documents.
@@ -68,11 +65,7 @@ def read(data: Any) -> HostData:
 
 
 def check_lightgbm(booster: Any, objective: Objective) -> None:
-    """Check what a LightGBM Booster trains on, and how.
-
-    ``bagging_by_query``, DART with a metric of the training set, and a part of a Dataset that
-    splits or repeats queries are a ValueError. Positions that the objective ignores are a warning.
-    """
+    """Check what a LightGBM Booster trains on, and how."""
     if str(booster.params.get("bagging_by_query")).lower() in ("true", "+", "1"):
         raise ValueError(
             "bagging_by_query does not work with an objective that is not LightGBM's own: it "
@@ -123,10 +116,7 @@ def check_linear(booster: Any) -> None:
 def warn_of_positions(which: str, objective: Objective) -> None:
     """Warn of positions in the data if the objective ignores them."""
     if not objective.takes_positions:
-        warn(
-            f"{which} is ignored by {objective.name}: to correct for it, wrap the objective in "
-            "boostrank.Unbiased"
-        )
+        warn(f"{which} is ignored by {objective.name}: boostrank.Unbiased corrects for it")
 
 
 def fold_of(data: Any) -> tuple[Integers | None, Any]:
@@ -160,8 +150,7 @@ def settle_dart(booster: Any) -> None:
 def check_kept(labels: Floats, group: Integers) -> None:
     """Check that labels stay different in the hosts, which keep them as float32.
 
-    A few labels of long lists may become equal, as real numbers do; they say next to nothing about
-    the order. Labels beyond float32, or more than one of ten differences lost, are a ValueError.
+    A few labels of long lists may become equal; they say next to nothing about the order.
     """
     with np.errstate(over="ignore"):
         kept = labels.astype(np.float32)

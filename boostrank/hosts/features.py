@@ -278,8 +278,7 @@ def explaining_float32(X: Any) -> Iterator[None]:
             if (np.abs(values) > _FLOAT32_MAX).any():
                 raise ValueError(
                     f"XGBoost computes with float32, but {where} of X holds infinite values or "
-                    f"values above {_FLOAT32_MAX:.2g}: replace them, for example by NaN, which is "
-                    "missing"
+                    f"values above {_FLOAT32_MAX:.2g}: replace them, for example by NaN (missing)"
                 ) from error
         raise
 
@@ -324,10 +323,7 @@ def _numbers(X: Any, place: int) -> tuple[str, npt.NDArray[np.float64]]:
 
 
 def nothing_to_split(error: Exception, n_docs: int, name: str, min_docs: Any) -> str:
-    """Explain LightGBM's error of data in which it cannot make a single split, or return "".
-
-    A leaf has at least `min_docs` rows, a parameter that the user knows by this name.
-    """
+    """Explain LightGBM's error of data in which it cannot make a single split, or return ""."""
     if "num_features()" not in str(error):
         return ""
     return (

@@ -59,10 +59,7 @@ def hand_over(
     training: Training,
     round: int,
 ) -> tuple[Float32s, Float32s]:
-    """Return the gradient and Hessian of a boosting round as a host gets them.
-
-    Invalid scores, labels, queries or weights, and gradients that are not finite, are errors.
-    """
+    """Return the gradient and Hessian of a boosting round as a host gets them."""
     # Without a Booster, only XGBoost's round tells whether it has warned before.
     warns = training.booster is not None or (
         training.host == "xgboost" and round == (objective.start_round or 1)

@@ -7,11 +7,7 @@ from boostrank.objectives import Objective
 
 
 def with_gain_of(objective: Objective, params: Mapping[str, Any], host: str) -> Objective:
-    """Return the objective with LightGBM's ``label_gain`` or XGBoost's ``ndcg_exp_gain=False``.
-
-    It is the same one if the host's parameters name no gain, or the objective counts none. Another
-    gain of the objective's own, or of a part of it, is a ValueError.
-    """
+    """Return the objective with LightGBM's ``label_gain`` or XGBoost's ``ndcg_exp_gain=False``."""
     if not objective.counts_gains:
         return objective
     gain: Any

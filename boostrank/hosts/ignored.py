@@ -107,8 +107,7 @@ def check_known(params: Iterable[str]) -> None:
             "columns out of the features, and pass weights, or the model to continue, to fit"
         )
     for name in params if known else ():
-        if name not in known:
-            check_choice("parameter of lightgbm", name, known)
+        check_choice("parameter of lightgbm", name, known)
 
 
 def warn_of_ignored(objective: Objective, training: Training) -> None:
@@ -180,8 +179,7 @@ def warn_of_nothing_to_learn(
     if 0.0 < gain < LEAST_GAIN:
         warn(
             f"gradients of {objective.name} are so small that XGBoost, which makes no split that "
-            "gains less than 1e-6, hardly learns: if labels are small amounts, such as returns, "
-            "multiply them by a constant"
+            "gains less than 1e-6, hardly learns: multiply small labels, such as returns"
         )
     if gain > np.finfo(np.float32).max:
         warn(

@@ -48,8 +48,7 @@ class Metric:
 
         Hosts pass ``(preds, lightgbm.Dataset)``, ``(preds, xgboost.DMatrix)`` or ``(y_true, y_pred,
         weight, group)``, and get (name, value, larger_is_better) for LightGBM, (name, value) for
-        XGBoost. Other arguments are a TypeError, and a part of a LightGBM Dataset that splits or
-        repeats queries is a ValueError; further errors are those of `evaluate`.
+        XGBoost.
         """
         match args:
             case (preds, dataset_or_matrix):
@@ -87,8 +86,7 @@ class Metric:
             if 0 < abs(value) < 1e-4 and not kind.compares_orders:
                 warn(
                     f"{self.name} is below 1e-4 for an evaluation set, and XGBoost keeps only six "
-                    "decimals: early stopping may keep the first tree. If labels are small, "
-                    "multiply them"
+                    "decimals: early stopping may keep the first tree. Multiply small labels"
                 )
             return self.name, value
         return self.name, value, self.larger_is_better
@@ -110,10 +108,7 @@ class Metric:
                 self.direct(stop)
 
     def direct(self, stop: Any) -> None:
-        """Tell an ``EarlyStopping`` of XGBoost which direction is better.
-
-        A ``maximize`` that says the opposite is a ValueError.
-        """
+        """Tell an ``EarlyStopping`` of XGBoost which direction is better."""
         upwards = self.larger_is_better
         if stop.maximize is None:
             stop.maximize = upwards

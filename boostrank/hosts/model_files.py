@@ -137,10 +137,9 @@ def _length_in_ubjson(content: bytes, at: int) -> tuple[int, int]:
 
 
 def read_booster(path: "str | Path | bytearray", host: str = "") -> Any:
-    """Read a model file, of one host or of either, up to the best round.
+    """Read a model file, or a bytearray of what is in one, of one host or of either.
 
-    A bytearray holds what would be in it. What is not a complete model of that host, or has lost
-    its best round (see `best_rounds`), is a ValueError, and what cannot be read an OSError.
+    The booster ends with its best round.
     """
     if isinstance(path, bytearray):
         path, content = Path("the bytearray"), bytes(path)
@@ -183,10 +182,8 @@ def best_rounds(booster: Any) -> Any:
     """Return an XGBoost booster without the rounds after its best one.
 
     XGBoost keeps them after early stopping. Its ranker leaves them out when it predicts, but
-    ``Booster.predict``, ``inplace_predict``, SHAP values and other tools use them. A booster is
-    returned as it is if nothing comes after its best round, or if it is linear. DART that has
-    dropped trees is a ValueError: later rounds have scaled the trees of earlier ones, so the best
-    model is lost.
+    ``Booster.predict``, ``inplace_predict``, SHAP values and other tools use them. DART that has
+    dropped trees is a ValueError: later rounds have scaled the trees of earlier ones.
     """
     best = booster.attr("best_iteration")
     if best is None:
@@ -267,8 +264,7 @@ def xgboost_categories(booster: Any) -> dict[str, Any]:
     """Return the values of the categories that a model of XGBoost was trained on.
 
     They are lists of str or integer arrays by feature, in the order of their codes, without
-    features that were codes in training. Those that XGBoost has cut within letters are a
-    ValueError.
+    features that were codes in training.
     """
     if "c" not in (booster.feature_types or ()):
         return {}
@@ -284,9 +280,8 @@ def xgboost_categories(booster: Any) -> dict[str, Any]:
                 found[name] = [text[i:j].decode() for i, j in itertools.pairwise(ends)]
             except UnicodeDecodeError as error:
                 raise ValueError(
-                    f"the categories of {name!r} in this model are cut within letters, as XGBoost "
-                    "3.2 does with those of pandas that have letters beyond ASCII: train it again, "
-                    "with boostrank's XGBRanker or on a table of Arrow"
+                    f"XGBoost has cut the categories of {name!r} in this model within letters "
+                    "beyond ASCII: train again, with boostrank's XGBRanker or on a table of Arrow"
                 ) from error
     return found
 
@@ -298,10 +293,7 @@ def is_dart(params: Mapping[str, Any]) -> bool:
 
 
 def check_stopping(host: str, params: Any, what: str = "early stopping") -> None:
-    """Refuse what chooses a round of boosters whose best round is lost later.
-
-    They are DART that drops trees, and linear ones.
-    """
+    """Refuse what chooses a round of DART that drops trees, or of a linear booster."""
     kind = params.get("booster")
     drops = host == "xgboost" and (params.get("rate_drop") or params.get("one_drop"))
     if kind == "gblinear" or is_dart(params) or (drops and (kind == "dart" or since(3, 3))):
@@ -332,8 +324,7 @@ def xgboost_names(booster: Any) -> list[str]:
 def booster_of(model: Any, host: str = "") -> Any:
     """Return the booster of a model file, or of a ranker; anything else as it is.
 
-    `host` is that of a model to continue, which may be None. What is not a model of it is a
-    TypeError, and a bad file a ValueError, as in `read_booster`.
+    `host` is that of a model to continue, which may be None.
     """
     if isinstance(model, str | Path):
         return read_booster(model, host)
@@ -351,10 +342,7 @@ def booster_of(model: Any, host: str = "") -> Any:
 
 
 def missing_of(model: Any, booster: Any) -> float:
-    """Return the number that stands for a missing value in a model of XGBoost, as far as known.
-
-    A `model` that is a ranker knows it where its `booster` does not.
-    """
+    """Return what stands for a missing value in a booster of XGBoost, or else in its ranker."""
     kept = booster.attr(MISSING)
     return float(getattr(model, "missing", np.nan) if kept is None else kept)
 

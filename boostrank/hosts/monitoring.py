@@ -26,8 +26,7 @@ def read_metrics(eval_metric: Any, default: Metric, cutoffs: Any = None) -> list
     """Return metrics of different names, from a name, a Metric, several of them, or None.
 
     None means `default`. Names count labels as `default` does. `cutoffs`, one or several, are for
-    each metric that may have one and has none. An unknown name (the error has the nearest known
-    one) and different metrics of one name are a ValueError, anything else is a TypeError.
+    each metric that may have one and has none.
     """
     if eval_metric is None:
         eval_metric = default
@@ -74,10 +73,7 @@ def check_cutoffs(metrics: Sequence[Metric], cutoffs: Any) -> None:
 
 
 def check_names(metrics: Iterable[Metric], lightgbms: Any, cutoffs: Any) -> None:
-    """Refuse metrics that have the name of one of LightGBM's own in the same training.
-
-    `lightgbms` is LightGBM's parameter `metric`, and `cutoffs` are those of its metrics.
-    """
+    """Refuse metrics that have the name of one of LightGBM's own, in its parameter `metric`."""
     words = lightgbms.split(",") if isinstance(lightgbms, str) else lightgbms or ()
     for each in metrics:
         name = each.name.partition("@")

@@ -86,7 +86,7 @@ def position_bias(model: Any) -> PositionBias:
     True
     """
     booster = booster_of(model)
-    kept = _kept(booster, _best(booster))
+    kept = _kept(booster, _rounds(booster)[1])
     if kept is None:
         raise ValueError(
             "this model has no position factors: train it with an Unbiased objective that has "
@@ -97,18 +97,13 @@ def position_bias(model: Any) -> PositionBias:
     return PositionBias(form, propensity, factors)
 
 
-def _rounds(booster: Any) -> int:
-    """Return how many rounds a Booster has been trained for."""
-    done = booster.num_boosted_rounds if hasattr(booster, "set_attr") else booster.current_iteration
-    return int(done())
-
-
-def _best(booster: Any) -> int:
-    """Return how many rounds a Booster has up to its best one, or altogether."""
-    if hasattr(booster, "set_attr"):
-        best = booster.attr("best_iteration")
-        return _rounds(booster) if best is None else int(best) + 1
-    return int(booster.best_iteration) if booster.best_iteration > 0 else _rounds(booster)
+def _rounds(booster: Any) -> tuple[int, int]:
+    """Return how many rounds a Booster has been trained for, and how many up to its best one."""
+    if not hasattr(booster, "set_attr"):
+        done = booster.current_iteration()
+        return done, booster.best_iteration if booster.best_iteration > 0 else done
+    done, best = booster.num_boosted_rounds(), booster.attr("best_iteration")
+    return done, done if best is None else int(best) + 1
 
 
 def _history(booster: Any) -> tuple[str, dict[int, Floats]] | None:
@@ -137,13 +132,12 @@ def _kept(booster: Any, rounds: int) -> tuple[str, Floats] | None:
 
 def _keep(booster: Any, form: str, factors: Floats) -> None:
     _, after = _history(booster) or (form, {})
-    rounds = _rounds(booster) + 1  # with the one that is being trained
+    done, best = _rounds(booster)
     if not hasattr(booster, "set_attr"):  # which round is best is known at the end
-        setattr(booster, _ATTRIBUTE, (form, {**after, rounds: factors}))
+        setattr(booster, _ATTRIBUTE, (form, {**after, done + 1: factors}))
         return
-    best = booster.attr("best_iteration")
-    since = rounds if best is None else int(best) + 1
-    after = {n: each for n, each in after.items() if since <= n < rounds} | {rounds: factors}
+    first = done + 1 if booster.attr("best_iteration") is None else best
+    after = {n: each for n, each in after.items() if first <= n <= done} | {done + 1: factors}
     known = {"form": form, "rounds": {n: each.tolist() for n, each in after.items()}}
     booster.set_attr(**{_ATTRIBUTE: json.dumps(known)})
 
@@ -151,8 +145,7 @@ def _keep(booster: Any, form: str, factors: Floats) -> None:
 class CorrectedRound:
     """Corrects the gradients of one round for positions, and learns from them.
 
-    `shown` are the positions in XGBoost's data (n_docs,), from 1, or None. Errors are those of
-    `Unbiased.places`; positions that LightGBM has renumbered are one if ranks are needed.
+    `shown` are the positions in XGBoost's data (n_docs,), from 1, or None.
     """
 
     def __init__(self, objective: Unbiased, training: Training, n_docs: int, shown: Any) -> None:
@@ -186,17 +179,16 @@ class CorrectedRound:
                 "an objective that learns position factors must be called by a Booster that is "
                 "training, which keeps them"
             )
-        kept = _kept(booster, _rounds(booster))
+        kept = _kept(booster, _rounds(booster)[0])
         if kept is None and self.training.host == "lightgbm":
             before = lightgbms_init_model()
-            kept = None if before is None else _kept(before, _best(before))
+            kept = None if before is None else _kept(before, _rounds(before)[1])
         if kept is None:
             return objective.start(n)
         form, factors = kept
         if form != objective.propensity:
             raise ValueError(
-                f"the initial model learnt {form} factors, but this objective learns "
-                f"{objective.propensity} ones"
+                f"the initial model learnt {form} factors, not {objective.propensity} ones as here"
             )
         if factors.shape[1] < n:  # deeper positions than before
             more = objective.replace(initial=None).start(n)

@@ -89,10 +89,7 @@ class Rows(NamedTuple):
         return np.repeat(self.weight, self.group)
 
     def adds_nothing_to(self, training: "Rows") -> bool:
-        """Whether the same documents are in the same queries, with the same weights and offsets.
-
-        Those that are not given are the training's, as in LightGBM.
-        """
+        """Whether queries, weights and offsets are the training's, as those not given are."""
         names = ("group", "document_weight", "offset")
         pairs = [(getattr(self, name), getattr(training, name)) for name in names]
         return all(own is None or np.array_equal(own, other) for own, other in pairs)
@@ -142,10 +139,6 @@ def read_rows(
 
     With `sort`, the documents of each `qid` are brought together, with queries in ascending order
     of ids; with None, only if they are not together.
-
-    Refused are labels out of their domain, both or neither of group and qid, sizes or lengths that
-    do not match, ids that are missing or of mixed types, a query whose documents are not
-    contiguous, and features that `read_features` refuses.
     """
     X, y, group, qid, weight, offset = given
     start = "start scores" if rules is None else rules.start
@@ -197,8 +190,7 @@ def _check_ascending(ids: Any) -> None:
         raise ValueError(
             "sample_weight must have one weight per document where qid scatters the documents of a "
             "query and its ids do not ascend: one per query may be in the order of ids or of rows. "
-            'Or sort all row-aligned arrays by np.argsort(qid, kind="stable"), and the weights by '
-            "id"
+            'Or sort all rows by np.argsort(qid, kind="stable"), and the weights by id'
         )
 
 
@@ -247,17 +239,12 @@ def read_sets(
     continued: Trained | None,
     params: Mapping[str, Any],
 ) -> tuple[Rows, list[Rows], Callable[[Objective], Objective]]:
-    """Check what `fit` is given.
+    """Check what `fit` is given, and return training, evaluation sets, and how to bind objectives.
 
     The y of `train` may be None if there are pairs. `evals` holds pairs of X and y, then sequences
-    of group, qid, weight and offset, or None. `position` and `pairs` are of rows as they were
-    passed to `fit`. `continued` describes the features of a model that training continues. `params`
-    are those of the training.
-
-    Returned are training, evaluation sets, and what gives an objective the positions or the pairs,
-    in the order of the rows; it refuses positions that the objective ignores, and what `Unbiased`
-    and `Preferences` refuse. Refused here is what `read_rows` refuses, sequences of unequal
-    lengths, and evaluation sets with other features.
+    of group, qid, weight and offset, or None. `continued` describes the features of a model that
+    training continues. `position` and `pairs` are of rows as they were passed to `fit`; the
+    function that is returned gives them to an objective in the order of the rows that it trains on.
     """
     check_aligned("X", train.X, position=position)
     if train.y is None:
@@ -289,29 +276,23 @@ def read_sets(
         if rows.offset is not None and read.offset is None and not as_trained:
             warn(
                 f"{rules.start} is given for training but not for an evaluation set: its metrics, "
-                "and early stopping, are of the trees alone. Pass it for each set; zeros, if "
-                "that is what they start from"
+                "and early stopping, are of the trees alone. Pass it for each set, even if zeros"
             )
-        if is_training:
-            evaluated.append(read._replace(X=rows.X, y=rows.y))
-        else:
-            read = read._replace(X=like_training(read.X, trained, rules), y=read.y.copy())
-            evaluated.append(read)
+        X, y = rows.X, rows.y
+        if not is_training:
+            X, y = like_training(read.X, trained, rules), read.y.copy()
+        evaluated.append(read._replace(X=X, y=y))
     return rows, evaluated, where
 
 
 def set_objective(ranker: Any, params: dict[str, Any]) -> dict[str, Any]:
     """Return parameters to be set, with a new `objective` for every ``objective__name=value``."""
     prefix = "objective__"
-    nested = {
-        key.removeprefix(prefix): value for key, value in params.items() if key.startswith(prefix)
-    }
-    if not nested:
-        return params
-    others = {key: value for key, value in params.items() if not key.startswith(prefix)}
-    objective = others.get("objective", ranker.objective)
-    # A schedule made here gets its own number of rounds in `fit`.
-    return others | {"objective": _made(objective, nested)}
+    others = {name: value for name, value in params.items() if not name.startswith(prefix)}
+    nested = {name.removeprefix(prefix): params[name] for name in params if name not in others}
+    if nested:  # a schedule made here gets its own number of rounds in `fit`
+        others["objective"] = _made(others.get("objective", ranker.objective), nested)
+    return others
 
 
 def _made(objective: Any, changes: dict[str, Any]) -> Objective:
@@ -332,8 +313,7 @@ def _made(objective: Any, changes: dict[str, Any]) -> Objective:
 def objective_of(ranker: Any) -> Objective:
     """Return a ranker's objective with the gain that the host's own parameter names, if it does.
 
-    Training, evaluation sets, `score` and "auto" all start from it, so that all count alike. What
-    is no objective is a TypeError, two different gains are a ValueError.
+    Training, evaluation sets, `score` and "auto" all start from it, so that all count alike.
     """
     made = _made(ranker.objective, {})
     return with_gain_of(made, ranker.get_params(), ranker._rules.host.lower())
@@ -363,8 +343,7 @@ def _placed(objective: Objective, position: Any, pairs: Any, qid: Any, *, sort: 
     if position is not None:
         if not objective.takes_positions:
             raise ValueError(
-                f"position is ignored by {objective.name}: to correct for it, wrap the "
-                "objective in boostrank.Unbiased"
+                f"position is ignored by {objective.name}: boostrank.Unbiased corrects for it"
             )
         if getattr(objective, "position", None) is not None:
             raise ValueError(
@@ -391,10 +370,7 @@ def _sorted(objective: Objective, qid: Any) -> Objective:
 
 
 def check_unbound(objective: Any, who: str, cure: str) -> None:
-    """Refuse an objective that belongs to the rows of one training set, where parts are trained on.
-
-    `who` trains on parts, and `cure` says what to do instead.
-    """
+    """Refuse an objective that belongs to the rows of one training set: `who` trains on parts."""
     inside = all_inside(objective) if isinstance(objective, Objective) else ()
     values = [value for own in inside for value in (own, *vars(own).values())]
     held = [what for what, kind in _OF_ROWS.items() if any(isinstance(v, kind) for v in values)]
@@ -537,8 +513,7 @@ def fit_all(self: Any, X: Any, y: Any = None, **kwargs: Any) -> Any:
     chosen = self._chosen_rounds
     if not chosen or not hasattr(self, "_n_docs"):  # loaded models do not have it
         raise ValueError(
-            "early stopping has chosen no rounds: fit this ranker with an evaluation set and early "
-            "stopping first"
+            "early stopping has chosen no rounds: first fit with it, and with an evaluation set"
         )
     name = self._continued
     continues = kwargs.get(name) is not None
@@ -571,14 +546,13 @@ def _without_pairs(ranker: Any, pairs: Any, rounds: int) -> Any:
     """Return the objective that learns from other pairs than those of the rows of `fit`."""
     if not isinstance(ranker.objective_, Preferences):
         raise ValueError(
-            f"{ranker.objective_.name} has pairs of the rows that were passed to fit, which are "
-            f"others in fit_all: fit a new ranker, with pairs of all rows in its objective and "
-            f"n_estimators={rounds}"
+            f"{ranker.objective_.name} has pairs of the rows of fit, which are others in fit_all: "
+            f"fit a new ranker, with n_estimators={rounds} and pairs of all rows in its objective"
         )
     if pairs is None:
         raise ValueError(
-            "pairs are missing: this ranker learnt from pairs of the rows that were passed to fit, "
-            "which are others in fit_all; pass pairs= with rows of this X"
+            "pairs are missing: those that this ranker learnt from are of the rows of fit; pass "
+            "pairs= with rows of this X"
         )
     objective = ranker.objective
     return objective.objective if isinstance(objective, Preferences) else objective

@@ -33,9 +33,7 @@ _LOST_ROUND = (
 def of_lightgbm(objective: Objective, training: Training) -> int:
     """Return the round, from 1, that LightGBM's Booster asks for, and check its training.
 
-    Without a Booster, which is no training, it is always the first. An objective that cannot be
-    found again in the next round, as it has no hash, is a TypeError. A schedule that has no round
-    left is a ValueError, and so is what `data.check_lightgbm` refuses.
+    Without a Booster, which is no training, it is always the first.
     """
     start = objective.start_round
     booster = training.booster
@@ -108,8 +106,7 @@ def of_xgboost(objective: Objective, iteration: int | None, training: Training) 
     XGBoost passes the iteration to classes that are registered with it. The first call without it
     registers ours, so that importing boostrank or making an objective changes nothing in XGBoost. A
     call without the iteration (None) therefore comes either from XGBoost in its first iteration, or
-    from a function around the objective, which is a ValueError if the objective needs the round. So
-    is a schedule that has no round left.
+    from a function around the objective.
     """
     if iteration is None:
         _check_direct(objective)

@@ -40,8 +40,8 @@ def warn_of_cut(
 ) -> None:
     """Warn if a training has ended before the schedule of its objective.
 
-    It was to train `planned` rounds after those `done`, and a host's history has those trained, if
-    any. The model may have fewer: LightGBM keeps those up to the best round, and XGBoost can.
+    It was to train `planned` rounds after those `done`. The history has those trained, if any: the
+    model may have been cut to its best round.
     """
     rounds = next((len(v) for of_set in history.values() for v in of_set.values()), planned)
     if isinstance(objective, Objective) and objective.scheduled and rounds < planned:

@@ -79,10 +79,7 @@ class Training:
         return self._workers is not None
 
     def refuse_workers(self, who: str, what: str) -> None:
-        """Refuse to train on several workers with values that are given for rows of whole data.
-
-        `who` has `what` for these rows.
-        """
+        """Refuse to train on several workers: `who` has `what` for the rows of the whole data."""
         if self.is_distributed:
             raise ValueError(
                 f"{who} does not train on several workers: they do not know which rows of {what} "
@@ -90,10 +87,7 @@ class Training:
             )
 
     def mean(self, numbers: Sequence[float]) -> Floats:
-        """Return the mean of each number over the workers; without other workers, the number.
-
-        There must be equally many on each worker.
-        """
+        """Return the mean of each number over the workers; without other workers, the number."""
         values = np.array(numbers, dtype=np.float64)
         return self._workers.mean(values) if self._workers else values
 
@@ -125,11 +119,7 @@ class TrainingView(View):
         self._training = training
 
     def subset(self, who: str, what: str) -> Subset | None:
-        """Return the rows of a fold; see `View.subset`.
-
-        Several workers and XGBoost's cross-validation are a ValueError: it is not known which rows
-        they hold.
-        """
+        """Return the rows of a fold; see `View.subset`."""
         self._training.refuse_workers(who, what)
         if self._training.host == "xgboost" and xgboost_cross_validates():
             raise ValueError(

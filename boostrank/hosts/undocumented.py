@@ -27,16 +27,16 @@ LightGBM
   (`lightgbm_measures_training`). Without: DART's trees may end up negated.
   Test: test_dart_of_lightgbm_does_not_measure_its_training_set.
 - ``LGBMRanker._objective`` is the objective that is trained (`boostrank.lightgbm`), and may be set,
-  as ``LGBMRanker._Booster`` may. Without: schedules do not take their length from
-  `n_estimators`, and `to_host` cannot make a fitted ranker.
+  as ``LGBMRanker._Booster`` may. Without: schedules do not take their length from `n_estimators`,
+  and `to_host` cannot make a fitted ranker.
   Tests: test_lightgbms_ranker_trains_its_private_objective; tests/test_export.py, test_to_host.
 - ``Booster.pandas_categorical``, the parameter ``categorical_feature`` of a loaded Booster and
-  ``feature_infos`` of its file (`boostrank.hosts.model_files`). Without: `boostrank predict` does
-  not know the names of categories, or takes those of another column. Test: tests/test_tables.py,
-  test_a_model_keeps_the_words_of_its_categories, and the two on what a file may say.
-- ``lightgbm.basic._ConfigAliases`` knows all parameters (`lightgbms_parameters`). Without:
-  `LGBMRanker` and the commands ignore misspelt ones.
-  Test: tests/test_ignored.py, test_unknown_parameters_of_lightgbm.
+  ``feature_infos`` of its file (`model_files.lightgbm_categories`). Without: `boostrank predict`
+  does not know the names of categories, or takes those of another column. Test:
+  tests/test_tables.py, test_a_model_keeps_the_words_of_its_categories, and the two on what a file
+  may say.
+- ``lightgbm.basic._ConfigAliases`` knows all parameters (`lightgbms_parameters`). Without: misspelt
+  ones are ignored. Test: tests/test_ignored.py, test_unknown_parameters_of_lightgbm.
 - A regression starts at the mean of the labels over all workers (`mean_over_lightgbm_workers`).
   Without: gradients would be scaled by each worker alone.
   Test: tests/test_dask.py, test_lightgbm_shares_float64.
@@ -44,11 +44,10 @@ LightGBM
 XGBoost
 
 - ``xgboost.objective.Objective``, "for participants in development", is told the iteration
-  (`register_with_xgboost`). Without: objectives that need the round refuse to train.
-  Test: test_xgboost_tells_registered_classes_the_iteration.
-- The objective is the local variable ``fobj`` of the Booster's method that calls it
-  (`xgboost_calls_directly`). Without: objectives that need the round refuse to train.
-  Test: test_xgboosts_booster_holds_the_objective.
+  (`register_with_xgboost`), and the objective is the local variable ``fobj`` of the Booster's
+  method that calls it (`xgboost_calls_directly`). Without: objectives that need the round refuse to
+  train. Tests: test_xgboost_tells_registered_classes_the_iteration,
+  test_xgboosts_booster_holds_the_objective.
 - The Booster is the local variable ``self`` of a caller (`training_booster`). Without: rounds start
   at 1 in continued training. Test: test_the_booster_is_among_the_callers.
 - The ``CallbackContainer`` that asks for metrics is the local ``self`` of a caller, and has
@@ -57,8 +56,8 @@ XGBoost
 - ``xgboost.training.cv`` is among the callers (`xgboost_cross_validates`). Without: pairs of
   `Preferences` may be taken as rows of a fold. Test: tests/test_preferences.py,
   test_xgboosts_cv_is_refused.
-- ``XGBRanker._Booster`` and ``XGBRanker.evals_result_`` may be set (`boostrank.xgboost`).
-  Without: a fitted ranker cannot predict. Test: tests/test_estimators.py, all of it.
+- ``XGBRanker._Booster`` and ``XGBRanker.evals_result_`` may be set (`boostrank.xgboost`). Without:
+  a fitted ranker cannot predict. Test: tests/test_estimators.py, all of it.
 - ``cats``, the names of categories in a model as JSON (`boostrank.hosts.model_files`). Without: a
   model that was stopped early loses them. Test: that of LightGBM's categories.
 
@@ -68,35 +67,28 @@ Dask
   LightGBM's workers do not share the scale of gradients.
   Test: tests/test_dask.py, test_two_workers_train_as_one.
 
-Numba
+Numba, in ``objectives/engine``; the tests are in tests/test_package.py unless a file is given
 
-- ``compile``, ``overloads`` and ``disable_compile`` of a compiled function
-  (``objectives/engine/pointers.py``). Without: no gradient. Test: tests/test_oracle.py, all of it.
-- ``_numba_type_`` of an object that is handed to a kernel (``objectives/engine/pointers.py``).
-  Without: no gradient. Test: tests/test_package.py, test_pointers_are_looked_up_once.
-- The options ``no_cfunc_wrapper`` and ``no_cpython_wrapper`` of `njit` (``objectives/engine``).
-  Without: compiling takes longer. Test: tests/test_package.py,
-  test_python_calls_no_helper_of_a_kernel.
-- The option ``_nrt`` of `njit` (``objectives/engine/jit.py``). Without: no gradient.
-  Test: tests/test_package.py, test_helpers_count_no_references.
-- ``type_annotation`` and ``target_context`` of what is compiled (``objectives/engine/jit.py``).
-  Without: a helper that should count references and does not goes unnoticed.
-  Test: tests/test_package.py, test_arrays_that_nobody_would_free_are_refused.
+- Without these, no gradient: ``compile``, ``overloads`` and ``disable_compile`` of a compiled
+  function (pointers.py; tests/test_oracle.py, all of it); ``_numba_type_`` of an object that is
+  handed to a kernel (pointers.py; test_pointers_are_looked_up_once); the option ``_nrt`` of `njit`
+  (jit.py; test_helpers_count_no_references).
+- Without these, compiling takes longer: the options ``no_cfunc_wrapper`` and
+  ``no_cpython_wrapper`` of `njit` (test_python_calls_no_helper_of_a_kernel); ``state.flags`` of a
+  compiler, and their ``_values`` (jit.py; test_options_of_kernels_are_compared_fast).
+- ``state.library`` of a compiler, and its methods for finishing its code (jit.py). Without:
+  compiling takes longer, and gradients of the process that compiles may differ in the last bits
+  from those of later ones. Tests: test_a_helper_is_compiled_with_its_kernels_alone;
+  tests/test_determinism.py, test_the_process_that_compiles_gives_the_same_bits.
+- ``type_annotation`` and ``target_context`` of what is compiled (jit.py). Without: a helper that
+  should count references and does not goes unnoticed.
+  Test: test_arrays_that_nobody_would_free_are_refused.
 - ``_cache`` of a compiled function, the methods of `numba.core.caching.FunctionCache`, ``_reduce``
-  and ``_rebuild`` of what is compiled (``objectives/engine/cache.py``). Without: kernels are
-  compiled in every process.
+  and ``_rebuild`` of what is compiled (cache.py). Without: kernels are compiled in every process.
   Test: tests/test_processes.py, test_damaged_machine_code_is_compiled_again_once.
-- ``state.library`` of a compiler, and its methods for finishing its code
-  (``objectives/engine/jit.py``). Without: compiling takes longer, and gradients of the process that
-  compiles may differ in the last bits from those of later ones. Tests: tests/test_package.py,
-  test_a_helper_is_compiled_with_its_kernels_alone; tests/test_determinism.py,
-  test_the_process_that_compiles_gives_the_same_bits.
-- ``state.flags`` of a compiler, and their ``_values`` (``objectives/engine/jit.py``).
-  Without: compiling takes longer. Test: tests/test_package.py,
-  test_options_of_kernels_are_compared_fast.
-- ``state.flags.noalias`` of a compiler (``objectives/engine/jit.py``). Without: gradients of short
-  queries, and LambdaRank's with a truncation, take longer. Test: tests/test_package.py,
-  test_loops_over_disjoint_arrays_do_not_ask_whether_they_overlap.
+- ``state.flags.noalias`` of a compiler (jit.py). Without: gradients of short queries, and
+  LambdaRank's with a truncation, take longer.
+  Test: test_loops_over_disjoint_arrays_do_not_ask_whether_they_overlap.
 """
 
 import inspect
@@ -129,11 +121,7 @@ def _methods_of(module: str, name: str) -> Iterator[FrameType]:
 
 
 def training_booster(host: str) -> Any:
-    """Return the Booster that is asking for gradients, or None.
-
-    An objective is passed only the data, and LightGBM's data need not hold the parameters of the
-    training. So the Booster is looked for among the callers.
-    """
+    """Return the Booster that is asking for gradients, or None: hosts pass only the data."""
     return next((frame.f_locals["self"] for frame in _methods_of(host, "Booster")), None)
 
 
@@ -144,10 +132,7 @@ def xgboost_callbacks() -> Any:
 
 
 def lightgbms_update(booster: Any) -> Any:
-    """Return an object that is another one once the Booster has used an update's gradients.
-
-    None: not known.
-    """
+    """Return an object, or None, that is another one once an update's gradients are used."""
     return getattr(booster, "_Booster__is_predicted_cur_iter", None)
 
 
