@@ -10,23 +10,7 @@ import lightgbm
 import numpy as np
 
 from boostrank.choice import choose_for_ranker
-from boostrank.hosts import monitoring, rankers
-from boostrank.hosts.features import (
-    LIGHTGBM,
-    check_codes,
-    check_renaming,
-    nothing_to_split,
-    trained_of,
-    trained_on,
-)
-from boostrank.hosts.ignored import (
-    CATEGORICAL,
-    DEFAULT_CUTOFFS,
-    EVAL_AT,
-    LIGHTGBMS_OTHER_NAMES,
-    check_known,
-    reporting_cutoffs,
-)
+from boostrank.hosts import features, ignored, monitoring, rankers
 from boostrank.hosts.metric import Metric
 from boostrank.hosts.model_files import booster_of, is_dart, made_up
 from boostrank.hosts.stopping import EARLY_STOPPING, first_stop, waiting_lightgbm, warn_of_cut
@@ -219,13 +203,13 @@ class LGBMRanker(lightgbm.LGBMRanker):
             sort=sort,
             position=position,
             pairs=pairs,
-            continued=None if start is None else trained_of(start, init_model),
+            continued=None if start is None else features.trained_of(start, init_model),
             params=params | kwargs,
         )
         if "categorical_feature" in kwargs:
             kwargs["categorical_feature"] = _listed(kwargs["categorical_feature"])
         names = kwargs.get("feature_name")
-        check_renaming(train.X, names, self._rules)
+        features.check_renaming(train.X, names, self._rules)
         if is_dart(params):  # must not measure the training set, which LightGBM knows by its y
             own = train._replace(y=train.y.copy())
             if kwargs.get("eval_names") is None:  # another set would be reported as no training set
@@ -236,10 +220,10 @@ class LGBMRanker(lightgbm.LGBMRanker):
             evals = [own if rows.y is train.y else rows for rows in evals]
         columns = kwargs.get("categorical_feature")
         if columns is None or columns == "auto":
-            chosen = (params.get(name) for name in CATEGORICAL)
+            chosen = (params.get(name) for name in ignored.CATEGORICAL)
             columns = next((each for each in chosen if each is not None), [])
         one_text = isinstance(columns, str | Integral)  # as LightGBM takes it among its parameters
-        check_codes(train.X, str(columns).split(",") if one_text else columns, names)
+        features.check_codes(train.X, str(columns).split(",") if one_text else columns, names)
         metrics = self._metrics_of_fit(eval_metric, eval_at, train.y, evaluated=bool(evals))
         if eval_at is not None:
             kwargs["eval_at"] = np.ravel(eval_at).tolist()
@@ -255,10 +239,10 @@ class LGBMRanker(lightgbm.LGBMRanker):
         objective, self.auto_ = choose_for_ranker(self, objective, train, **kwargs)
         self._objective = where(objective)
         before = [] if start is None else start.feature_name()
-        known = trained_on(train.X, self._rules)
+        known = features.trained_on(train.X, self._rules)
         if known.names is None and isinstance(names, str | None) and not made_up(before):
             kwargs["feature_name"] = before  # which LightGBM does not keep
-        reporting = reporting_cutoffs.set(True)
+        reporting = ignored.reporting_cutoffs.set(True)
         try:
             super().fit(
                 train.X,
@@ -276,14 +260,14 @@ class LGBMRanker(lightgbm.LGBMRanker):
                 **kwargs,
             )
         except lightgbm.basic.LightGBMError as error:
-            reason = nothing_to_split(
+            reason = features.nothing_to_split(
                 error, len(train.y), "min_child_samples", self.min_child_samples
             )
             if reason:
                 raise ValueError(reason) from error
             raise
         finally:
-            reporting_cutoffs.reset(reporting)
+            ignored.reporting_cutoffs.reset(reporting)
         self._n_docs, self._done = len(train.y), done
         # Callbacks that act before a round, such as `reset_parameter`, change what is learnt.
         acting = [each for each in callbacks or () if getattr(each, "before_iteration", False)]
@@ -303,7 +287,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
     def _check_params(self) -> None:
         """Refuse parameters that LightGBM would take for others, or for none."""
         params = self.get_params()
-        for name, others in LIGHTGBMS_OTHER_NAMES.items():
+        for name, others in ignored.LIGHTGBMS_OTHER_NAMES.items():
             for other in others:
                 if other in params:
                     raise ValueError(f"{other} must be given as {name}, got {params[other]!r}")
@@ -330,7 +314,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
             )
         # Not those in signatures: of estimators alone, such as `importance_type`, or a subclass's.
         named = {name for each in type(self).__mro__ for name in inspect.signature(each).parameters}
-        check_known(params.keys() - named)
+        ignored.check_known(params.keys() - named)
 
     # LightGBM sets an attribute `_name` that exists for each parameter `name`, such as `metrics`.
     def _metrics_of_fit(
@@ -339,7 +323,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         """Return the metrics of boostrank that are computed in every round."""
         params = self.get_params()
         alone = self.metric == "None"
-        given = (eval_at, *map(params.get, EVAL_AT))
+        given = (eval_at, *map(params.get, ignored.EVAL_AT))
         cutoffs = next((each for each in given if each is not None), None)
         if eval_metric is None and not (alone and (evaluated or cutoffs is not None)):
             return []
@@ -349,7 +333,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         metrics = monitoring.read_metrics(eval_metric, default, cutoffs)
         if alone and eval_at is not None:
             monitoring.check_cutoffs(metrics, eval_at)
-        usual = DEFAULT_CUTOFFS if cutoffs is None else cutoffs
+        usual = ignored.DEFAULT_CUTOFFS if cutoffs is None else cutoffs
         monitoring.check_names(metrics, self.metric, usual)
         return metrics
 
@@ -398,6 +382,6 @@ class LGBMRanker(lightgbm.LGBMRanker):
         return made
 
     _continued = "init_model"
-    _rules = LIGHTGBM
+    _rules = features.LIGHTGBM
     fit_all = rankers.fit_all
     score = rankers.score

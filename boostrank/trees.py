@@ -11,18 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.hosts.model_files import (
-    best_rounds,
-    booster_of,
-    dart_weights,
-    gbtree_of,
-    learner_of,
-    made_up,
-    missing_of,
-    of_sparse,
-    outputs_of_xgboost,
-    xgboost_names,
-)
+from boostrank.hosts import model_files
 from boostrank.messages import few, warn
 from boostrank.objectives.validation import Integers
 
@@ -81,14 +70,15 @@ class Forest(NamedTuple):
 
 def read_forest(model: Any) -> Forest:
     """Return the trees, up to the best round, of a model file, a booster or a fitted ranker."""
-    booster = booster_of(model)
+    booster = model_files.booster_of(model)
     if hasattr(booster, "model_to_string"):
         return _read_lightgbm(booster)
     if hasattr(booster, "save_raw"):
-        missing = missing_of(model, booster)
+        missing = model_files.missing_of(model, booster)
         if not math.isnan(missing):
             raise ValueError(
-                f"the model takes {missing:g} for a missing value, no engine does: train with NaN"
+                f"the model takes {missing:g} for a missing value, which no engine does; train "
+                "with NaN instead"
             )
         return _read_xgboost(booster)
     raise TypeError(
@@ -185,7 +175,7 @@ def _read_lightgbm(booster: Any) -> Forest:
             f"the model takes 0 for a missing value in {which}, and sends it to the other side of "
             "the threshold, which no target can do; train without zero_as_missing"
         )
-    return _forest(names, not made_up(names), trees, categorical, learnt)
+    return _forest(names, not model_files.made_up(names), trees, categorical, learnt)
 
 
 def _fields(text: str) -> dict[str, str]:
@@ -194,20 +184,20 @@ def _fields(text: str) -> dict[str, str]:
 
 
 def _read_xgboost(booster: Any) -> Forest:
-    learner = learner_of(best_rounds(booster))
+    learner = model_files.learner_of(model_files.best_rounds(booster))
     boosted = learner["gradient_booster"]
     if boosted["name"] == "gblinear":
         raise ValueError("the model is linear (gblinear): it has no trees to export")
-    _check_plain(learner["objective"]["name"], outputs_of_xgboost(learner))
-    if of_sparse(booster):
+    _check_plain(learner["objective"]["name"], model_files.outputs_of_xgboost(learner))
+    if model_files.of_sparse(booster):
         warn(
             "the model was trained on a sparse matrix, whose zeros were missing: an engine that "
             "sends a 0 gets another score; send no value for it, or train on an array"
         )
-    names, own = xgboost_names(booster), bool(booster.feature_names)
-    read = gbtree_of(boosted)["trees"]
+    names, own = model_files.xgboost_names(booster), bool(booster.feature_names)
+    read = model_files.gbtree_of(boosted)["trees"]
     categorical = {tree["split_indices"][i] for tree in read for i in tree["categories_nodes"]}
-    weights = dart_weights(boosted) or [1.0] * len(read)
+    weights = model_files.dart_weights(boosted) or [1.0] * len(read)
     trees = [_xgboost_tree(tree, weight) for tree, weight in zip(read, weights, strict=True)]
     base = float(learner["learner_model_param"]["base_score"].strip("[]"))
     if base:  # the first summand of XGBoost, too

@@ -12,33 +12,8 @@ from xgboost.callback import EarlyStopping
 
 from boostrank.choice import choose_for_ranker
 from boostrank.datasets.ranking_data import check_aligned
-from boostrank.hosts import gradient_for_host, monitoring, rankers
-from boostrank.hosts.features import (
-    XGBOOST,
-    HostRules,
-    beyond_ascii,
-    check_codes,
-    omits,
-    trained_of,
-    trained_on,
-    xgboost_constraints,
-    xgboost_matrix,
-)
+from boostrank.hosts import features, gradient_for_host, model_files, monitoring, rankers
 from boostrank.hosts.ignored import XGBOOSTS_OTHER_NAMES, by_usual_names
-from boostrank.hosts.model_files import (
-    MISSING,
-    SPARSE,
-    best_rounds,
-    booster_of,
-    check_stopping,
-    kind_of,
-    missing_of,
-    of_sparse,
-    read_booster,
-    since,
-    to_continue,
-    xgboost_categories,
-)
 from boostrank.hosts.stopping import waiting_xgboost, warn_of_cut
 from boostrank.messages import few, warn
 from boostrank.objectives import Objective
@@ -117,7 +92,7 @@ class XGBRanker(xgboost.XGBRanker):
         if params["base_score"] is None:
             params["base_score"] = 0
         own = {"objective": "rank:pairwise", "disable_default_eval_metric": True}
-        return xgboost_constraints(params) | own
+        return features.xgboost_constraints(params) | own
 
     def load_model(self, fname: Any) -> None:
         """Load a model, from a path or a bytearray, up to its best round.
@@ -127,13 +102,14 @@ class XGBRanker(xgboost.XGBRanker):
         """
         objective = self.objective
         if isinstance(fname, str | Path | bytearray):
-            fname = read_booster(fname, "xgboost").save_raw("ubj")
+            fname = model_files.read_booster(fname, "xgboost").save_raw("ubj")
         super().load_model(fname)
         self.objective = objective
         for of_training in ("auto_", "evals_result_", "objective_", "_n_docs", "_done", "_given"):
             self.__dict__.pop(of_training, None)
-        self.missing = missing_of(self, self.get_booster())
-        self._categories: Mapping[str, Any] | None = xgboost_categories(self.get_booster())
+        booster = self.get_booster()
+        self.missing = model_files.missing_of(self, booster)
+        self._categories: Mapping[str, Any] | None = model_files.xgboost_categories(booster)
 
     @property
     def sparse_(self) -> bool | None:
@@ -141,7 +117,7 @@ class XGBRanker(xgboost.XGBRanker):
 
         None: not known, as the model was not trained by boostrank.
         """
-        return of_sparse(self.get_booster())
+        return model_files.of_sparse(self.get_booster())
 
     def fit(
         self,
@@ -208,9 +184,9 @@ class XGBRanker(xgboost.XGBRanker):
             ``maximize`` is wrong for its metric; it may be left out.
         """
         self._check_params()
-        start: xgboost.Booster | None = booster_of(xgb_model, "xgboost")
+        start: xgboost.Booster | None = model_files.booster_of(xgb_model, "xgboost")
         if start is not None:
-            start = to_continue(start)
+            start = model_files.to_continue(start)
             self._check_start(xgb_model, start)
         train, evals, where = rankers.read_sets(
             self,
@@ -219,13 +195,13 @@ class XGBRanker(xgboost.XGBRanker):
             sort=sort,
             position=position,
             pairs=pairs,
-            continued=None if start is None else trained_of(start, xgb_model),
+            continued=None if start is None else features.trained_of(start, xgb_model),
             params=self.get_params(),
         )
         kinds = () if self.feature_types is None else self.feature_types
         codes = [i for i, kind in enumerate(kinds) if kind == "c"]
-        check_codes(train.X, codes, None, self.missing)
-        categories = trained_on(train.X, self._rules).categories or {}
+        features.check_codes(train.X, codes, None, self.missing)
+        categories = features.trained_on(train.X, self._rules).categories or {}
         for name, values in categories.items():
             if self.missing in range(len(values)):
                 raise ValueError(
@@ -259,7 +235,7 @@ class XGBRanker(xgboost.XGBRanker):
         if start is not None and self.base_score is None:
             del params["base_score"]  # the model's own stands
         if stopping:
-            check_stopping("xgboost", params)
+            model_files.check_stopping("xgboost", params)
         with xgboost.config_context(verbosity=self.verbosity):
             matrix = self._matrix(train, like=start)
             history: dict[str, Any] = {}
@@ -278,10 +254,10 @@ class XGBRanker(xgboost.XGBRanker):
                 xgb_model=start,
                 callbacks=waiting_xgboost(callbacks, self.objective_),
             )
-        self._Booster = best_rounds(self._Booster)  # so that every reader predicts the same
+        self._Booster = model_files.best_rounds(self._Booster)  # so that all predict the same
         if not np.isnan(self.missing):
-            self._Booster.set_attr(**{MISSING: repr(float(self.missing))})
-        self._Booster.set_attr(**{SPARSE: str(int(omits(train.X)))})
+            self._Booster.set_attr(**{model_files.MISSING: repr(float(self.missing))})
+        self._Booster.set_attr(**{model_files.SPARSE: str(int(features.omits(train.X)))})
         warn_of_cut(self.objective_, history, rounds, done)
         self.evals_result_ = history
         self._n_docs, self._done = len(train.y), done
@@ -305,14 +281,15 @@ class XGBRanker(xgboost.XGBRanker):
                 )
 
     def _check_start(self, model: Any, start: xgboost.Booster) -> None:
-        kind = kind_of(start)  # with booster=None, XGBoost keeps it, but zeros are another matter
-        own = "gbtree" if self.booster == "dart" and since(3, 3) else self.booster
+        # With booster=None, XGBoost keeps the model's, but zeros are another matter.
+        kind = model_files.kind_of(start)
+        own = "gbtree" if self.booster == "dart" and model_files.since(3, 3) else self.booster
         if own != kind and (own is not None or kind == "gblinear"):
             raise ValueError(
                 f"the model to continue has booster={kind!r}, this ranker {self.booster!r}, for "
                 f"which XGBoost drops that model or misreads X: set booster={kind!r}"
             )
-        before = missing_of(model, start)
+        before = model_files.missing_of(model, start)
         if not np.isnan(before) and before != self.missing:
             raise ValueError(
                 f"the model to continue takes {before:g} for a missing value, this ranker "
@@ -320,10 +297,12 @@ class XGBRanker(xgboost.XGBRanker):
             )
 
     @property
-    def _rules(self) -> HostRules:
+    def _rules(self) -> features.HostRules:
         # What is missing counts as 0 in a linear model.
         zeros_count = self.missing != 0 and self.booster != "gblinear"
-        return XGBOOST._replace(categories=self.enable_categorical, omitted_is_missing=zeros_count)
+        return features.XGBOOST._replace(
+            categories=self.enable_categorical, omitted_is_missing=zeros_count
+        )
 
     def _matrix(
         self,
@@ -332,7 +311,7 @@ class XGBRanker(xgboost.XGBRanker):
         ref: xgboost.DMatrix | None = None,
         like: "xgboost.DMatrix | xgboost.Booster | None" = None,
     ) -> xgboost.DMatrix:
-        made: xgboost.DMatrix = xgboost_matrix(
+        made: xgboost.DMatrix = features.xgboost_matrix(
             rows.X,
             self.get_params(),
             ref,
@@ -403,12 +382,12 @@ class XGBRanker(xgboost.XGBRanker):
                 "0, but what the sparse matrix of training left out was missing"
             )
         categories = self._categories or {}
-        if categories and not since(3, 3):
+        if categories and not model_files.since(3, 3):
             warn(
                 f"the plain ranker takes a category of {few(list(categories))} that training did "
                 "not have for the next one in alphabetical order: make it missing before predicting"
             )
-        misread = beyond_ascii(categories)
+        misread = features.beyond_ascii(categories)
         if misread:
             warn(
                 f"the plain ranker misreads the categories that pandas has for {few(misread)}, "

@@ -25,11 +25,9 @@ The path of one gradient::
                                       write_derivatives    of each part
                                       one scale over all workers, floor, weights, float32
 
-For SDCG on LightGBM that is some 130 calls of boostrank's own functions, and six passes over all
-documents: copying them, gains, the gradient, sums of Hessians (two), float32. Mixtures add up their
-parts in one more, noise takes two. What stays from round to round is in four places:
-`training._known`, threads (``engine/threads.py``), compiled functions, and XGBoost's list of
-classes that are told the iteration.
+What stays from round to round is in four places: `training._known`, threads
+(``engine/threads.py``), compiled functions, and XGBoost's list of classes that are told the
+iteration.
 
 calls          what a call of an objective does
 data           reads a Dataset or a DMatrix, and refuses what a host would get wrong

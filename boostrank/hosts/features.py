@@ -17,14 +17,8 @@ import numpy.typing as npt
 
 from boostrank.datasets.ids import is_missing
 from boostrank.datasets.ranking_data import check_feature, check_label
+from boostrank.hosts import model_files
 from boostrank.hosts.ignored import CATEGORICAL
-from boostrank.hosts.model_files import (
-    lightgbm_categories,
-    made_up,
-    of_sparse,
-    since,
-    xgboost_categories,
-)
 from boostrank.messages import TABLES, few, load, warn
 
 # What a category may be. Truth values are integers to Python.
@@ -90,11 +84,11 @@ def trained_of(booster: Any, model: Any = None) -> Trained:
     # Also those that are ordered, which LightGBM's booster does not tell; XGBoost's takes long.
     known = getattr(model, "_categories", None)
     if hasattr(booster, "feature_name"):  # LightGBM's
-        known = lightgbm_categories(booster) if known is None else known
+        known = model_files.lightgbm_categories(booster) if known is None else known
         return Trained(tuple(booster.feature_name()), booster.num_feature(), None, known)
-    known = xgboost_categories(booster) if known is None else known
+    known = model_files.xgboost_categories(booster) if known is None else known
     names = None if booster.feature_names is None else tuple(booster.feature_names)
-    return Trained(names, booster.num_features(), of_sparse(booster), known)
+    return Trained(names, booster.num_features(), model_files.of_sparse(booster), known)
 
 
 def read_features(X: Any, rules: HostRules, qid: Any = None, y: Any = None) -> Any:
@@ -153,7 +147,7 @@ def like_training(X: Any, trained: Trained, rules: HostRules, *, learns: bool = 
     """
     _check_zeros(X, trained, rules)
     names, expected = _names(X, rules), trained.names
-    if not names or not expected or (made_up(expected) and set(names) != set(expected)):
+    if not names or not expected or (model_files.made_up(expected) and set(names) != set(expected)):
         if X.shape[1] != trained.width:
             raise ValueError(
                 f"X must have the {trained.width} features of training, got {X.shape[1]}"
@@ -506,7 +500,7 @@ def _one_piece(column: Any) -> Any:
 
 def beyond_ascii(categories: Mapping[Any, Sequence[Any]]) -> list[Any]:
     """Return the columns with letters beyond ASCII in a category, if XGBoost misreads them."""
-    if since(3, 4):
+    if model_files.since(3, 4):
         return []
     return [name for name, words in categories.items() if not "".join(map(str, words)).isascii()]
 

@@ -18,17 +18,8 @@ from boostrank.datasets.ranking_data import (
     query_starts,
     sizes_of_ids,
 )
+from boostrank.hosts import features
 from boostrank.hosts.data import check_kept
-from boostrank.hosts.features import (
-    LIGHTGBM,
-    HostRules,
-    Trained,
-    check_counting,
-    like_training,
-    read_features,
-    trained_of,
-    trained_on,
-)
 from boostrank.hosts.host_gain import with_gain_of
 from boostrank.hosts.metric import Metric, metric
 from boostrank.hosts.model_files import booster_of
@@ -132,7 +123,7 @@ def read_rows(
     *,
     sort: bool | None,
     domain: str,  # of the labels
-    rules: HostRules | None = None,  # None: `X` is left to the ranker that gets it
+    rules: features.HostRules | None = None,  # None: `X` is left to the ranker that gets it
     prefix: str = "",  # "eval_" for an evaluation set
 ) -> Rows:
     """Check what a ranker is given.
@@ -150,7 +141,7 @@ def read_rows(
     if n_docs == 0:
         raise ValueError("X and y must have at least one document, got none")
     if rules is not None:
-        X = read_features(X, rules, qid, y)
+        X = features.read_features(X, rules, qid, y)
         if X.shape[0] != n_docs:
             raise ValueError(
                 f"X must have one row for each of the {n_docs} labels, got {X.shape[0]}"
@@ -236,7 +227,7 @@ def read_sets(
     sort: bool,
     position: Any,
     pairs: Any,
-    continued: Trained | None,
+    continued: features.Trained | None,
     params: Mapping[str, Any],
 ) -> tuple[Rows, list[Rows], Callable[[Objective], Objective]]:
     """Check what `fit` is given, and return training, evaluation sets, and how to bind objectives.
@@ -262,9 +253,9 @@ def read_sets(
             "sample_weight must have a weight above 0, got none, so that nothing would be learnt"
         )
     if continued is not None:
-        check_counting(rows.X, continued.names or (), params, rules)
-        rows = rows._replace(X=like_training(rows.X, continued, rules, learns=True))
-    trained = trained_on(rows.X, rules)
+        features.check_counting(rows.X, continued.names or (), params, rules)
+        rows = rows._replace(X=features.like_training(rows.X, continued, rules, learns=True))
+    trained = features.trained_on(rows.X, rules)
     evaluated = []
     for given in _sets(*evals):
         read = read_rows(given, sort=sort, domain=_measured(domain), rules=rules, prefix="eval_")
@@ -272,7 +263,7 @@ def read_sets(
         # LightGBM tells by the objects that this is the training set, and takes all from there.
         same = given.X is train.X and given.y is train.y and (not sort or given.qid is train.qid)
         is_training = same and read.adds_nothing_to(rows)
-        as_trained = is_training and rules is LIGHTGBM
+        as_trained = is_training and rules is features.LIGHTGBM
         if rows.offset is not None and read.offset is None and not as_trained:
             warn(
                 f"{rules.start} is given for training but not for an evaluation set: its metrics, "
@@ -280,7 +271,7 @@ def read_sets(
             )
         X, y = rows.X, rows.y
         if not is_training:
-            X, y = like_training(read.X, trained, rules), read.y.copy()
+            X, y = features.like_training(read.X, trained, rules), read.y.copy()
         evaluated.append(read._replace(X=X, y=y))
     return rows, evaluated, where
 
@@ -407,10 +398,10 @@ def _changed(objective: Objective, change: Callable[[Objective, str, Any], Any])
 
 def read_like_training(self: Any, X: Any) -> Any:
     """Return features in the order of training."""
-    X = read_features(X, self._rules)
+    X = features.read_features(X, self._rules)
     if not self.__sklearn_is_fitted__():  # the host says that it is not
         return X
-    return like_training(X, trained_of(booster_of(self), self), self._rules)
+    return features.like_training(X, features.trained_of(booster_of(self), self), self._rules)
 
 
 def score(
@@ -530,7 +521,7 @@ def fit_all(self: Any, X: Any, y: Any = None, **kwargs: Any) -> Any:
             f"{' and '.join(missing)} must be given to fit_all too, for all rows, since fit had it"
         )
     names: Sequence[str] = getattr(self, "feature_names_in_", ())
-    check_counting(X, names, self.get_params(), self._rules)
+    features.check_counting(X, names, self.get_params(), self._rules)
     rounds = in_proportion(chosen - self._done, self._n_docs, _n_rows(X))
     params = self.get_params() | {"n_estimators": rounds}
     if self.auto_ is not None:

@@ -9,16 +9,11 @@ neither says how many rounds it already has, but its Booster does.
 import weakref
 from dataclasses import fields
 
+from boostrank.hosts import undocumented
 from boostrank.hosts.data import check_lightgbm, settle_dart
 from boostrank.hosts.ignored import warn_of_ignored
 from boostrank.hosts.model_files import is_dart
 from boostrank.hosts.training import Training
-from boostrank.hosts.undocumented import (
-    lightgbms_update,
-    predict_again,
-    register_with_xgboost,
-    xgboost_calls_directly,
-)
 from boostrank.messages import warn
 from boostrank.objectives import Objective
 from boostrank.objectives.composite import all_inside
@@ -59,12 +54,12 @@ def of_lightgbm(objective: Objective, training: Training) -> int:
     # if it had predicted since the last update: for a metric, or for an update that failed.
     now = data, booster.train_set.version
     if training.known.get("data") != now:
-        predict_again(booster)
+        undocumented.predict_again(booster)
     training.known["data"] = now
     done, update = training.known.get(("rounds", objective), (None, None))
     if done is None:
         done = _continued(objective, booster.current_iteration()) if start is None else start - 1
-    elif update is not None and update is lightgbms_update(booster):
+    elif update is not None and update is undocumented.lightgbms_update(booster):
         done -= 1
     training.known["rounds", objective] = done, None
     return 1 + int(done)
@@ -73,7 +68,7 @@ def of_lightgbm(objective: Objective, training: Training) -> int:
 def _warn_of_lost_round(training: Training) -> None:
     """Warn if the last round left no tree in a DART, which changed the weights of others."""
     booster, before = training.booster, training.known.get("dart")
-    now = training.known["dart"] = lightgbms_update(booster), booster.num_trees()
+    now = training.known["dart"] = undocumented.lightgbms_update(booster), booster.num_trees()
     if before is not None and now[0] is not before[0] and now[1] == before[1]:
         training.once("warned of dart", lambda: warn(_LOST_ROUND))
 
@@ -97,7 +92,8 @@ def lightgbm_done(objective: Objective, training: Training) -> None:
     """Count the round that `of_lightgbm` returned, whose gradients are complete."""
     if training.booster is not None:
         done, _ = training.known["rounds", objective]
-        training.known["rounds", objective] = done + 1, lightgbms_update(training.booster)
+        update = undocumented.lightgbms_update(training.booster)
+        training.known["rounds", objective] = done + 1, update
 
 
 def of_xgboost(objective: Objective, iteration: int | None, training: Training) -> int:
@@ -110,7 +106,7 @@ def of_xgboost(objective: Objective, iteration: int | None, training: Training) 
     """
     if iteration is None:
         _check_direct(objective)
-        register_with_xgboost()
+        undocumented.register_with_xgboost()
     iteration = int(iteration or 0)
     booster = training.booster
     if booster is not None:
@@ -132,7 +128,7 @@ def _check_direct(objective: Objective) -> None:
         "draws noise in every round (perturb=None: none)": objective.perturb is not None,
     }
     what = next((need for need, true in needs.items() if true), None)
-    if what is not None and not xgboost_calls_directly(objective):
+    if what is not None and not undocumented.xgboost_calls_directly(objective):
         raise ValueError(
             f"the boosting round is not known: {objective.name} {what}, and XGBoost passes "
             "the iteration only to the objective itself. Pass obj=objective, not a function around "
