@@ -160,7 +160,8 @@ def choose_signal(
     sizes = np.diff(boundaries)
 
     def measured(scores: Floats) -> Floats:
-        return evaluate(scores, y, sizes, (METRIC,), gain=objective.gain, per_query=True)[METRIC]
+        found = evaluate(scores, y, sizes, (METRIC,), gain=objective.gain, per_query=True)
+        return np.asarray(found[METRIC])
 
     shares = np.ones(len(sizes)) if weight is None else per_query_weight(weight, boundaries)
     counted = differ(y, boundaries) & (shares > 0.0)

@@ -451,7 +451,7 @@ def score(
             f"{name} is not defined here: none of the {len(rows.group)} queries has {lacking} and "
             "a weight above 0; in a search, use folds of more queries"
         )
-    return value
+    return float(value)
 
 
 def fit_all(self: Any, X: Any, y: Any = None, **kwargs: Any) -> Any:

@@ -16,7 +16,8 @@ def boost(data: RankingData, measure: str, repeat: bool) -> Iterator[Floats]:
     """Yield the coefficients of `AdaRank` after each round, until they can no longer change."""
 
     def per_query(scores: Floats) -> Floats:
-        return evaluate(scores, data.y, data.group, (measure,), per_query=True)[measure]
+        found = evaluate(scores, data.y, data.group, (measure,), per_query=True)
+        return np.asarray(found[measure])
 
     counted = ~np.isnan(per_query(np.zeros(len(data.y))))
     if not counted.any():

@@ -1,7 +1,7 @@
 """Values of metrics, per query and as means."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -97,40 +97,6 @@ def _checked(passed: Any, n_docs: int, names: dict[str, MetricName], rules: Conv
     return labels
 
 
-@overload
-def evaluate(
-    scores: npt.ArrayLike,
-    labels: npt.ArrayLike,
-    group: npt.ArrayLike | None = ...,
-    metrics: Sequence[str] = ...,
-    *,
-    qid: npt.ArrayLike | None = ...,
-    convention: str = ...,
-    gain: Gain | Sequence[float] | None = ...,
-    discount: str | Sequence[float] | None = ...,
-    weight: npt.ArrayLike | None = ...,
-    top: float | None = ...,
-    per_query: Literal[False] = ...,
-) -> dict[str, float]: ...
-
-
-@overload
-def evaluate(
-    scores: npt.ArrayLike,
-    labels: npt.ArrayLike,
-    group: npt.ArrayLike | None = ...,
-    metrics: Sequence[str] = ...,
-    *,
-    qid: npt.ArrayLike | None = ...,
-    convention: str = ...,
-    gain: Gain | Sequence[float] | None = ...,
-    discount: str | Sequence[float] | None = ...,
-    weight: npt.ArrayLike | None = ...,
-    top: float | None = ...,
-    per_query: Literal[True],
-) -> dict[str, Floats]: ...
-
-
 def evaluate(
     scores: npt.ArrayLike,
     labels: npt.ArrayLike,
@@ -144,7 +110,7 @@ def evaluate(
     weight: npt.ArrayLike | None = None,
     top: float | None = None,
     per_query: bool = False,
-) -> dict[str, float] | dict[str, Floats]:
+) -> dict[str, Any]:
     """Evaluate a ranking.
 
     Parameters
