@@ -1,14 +1,13 @@
 """`Blend`, set automatically and at its default, against the hosts' own on twelve sets.
 
-    python notebooks/accuracy_dial.py run --seeds 1 2 3    # trains what is not in out/dial yet
-    python notebooks/accuracy_dial.py table --seeds 1 2 3
-    python notebooks/accuracy_dial.py figure --seeds 1 2 3
+    python notebooks/accuracy_dial.py --seeds 1 2 3
+    python notebooks/accuracy_dial.py --seeds 1 2 3 --figure  # also of ten more sets
 
-They make the tables and the figure on the first page of docs/accuracy.md. Sets are those of
-``ranking_sets.py``, which has ten more (``--sets movies hotel ...``); a seed deals parts where the
-data have none, shuffles documents and is the hosts' own. 300 trees of 15 leaves, each on 80 % of
-the features, at least 20 documents per leaf in LightGBM; CatBoost's own trees. NDCG@10 of every
-test query is kept after every tenth tree; the best round is chosen on the validation part.
+It trains what is not in ``out/dial`` yet, and prints a table: those of docs/accuracy.md. Sets are
+those of ``ranking_sets.py``; a seed deals parts where the data have none, shuffles documents and is
+the hosts' own. 300 trees of 15 leaves, each on 80 % of the features, at least 20 documents per leaf
+in LightGBM; CatBoost's own trees. NDCG@10 of every test query is kept for the round that is best on
+the validation part, of every tenth, and for the last.
 """
 
 import time
@@ -51,6 +50,10 @@ SHOWN = {
     "lightgbm:rank_xendcg": "LightGBM rank_xendcg",
 }
 REAL = [name for name in SETS if not name.startswith("synthetic")]
+GROUPS = {
+    "all queries of eight real sets": REAL,
+    "all queries of ten other sets": list(FRESH),
+}
 LABELS = {
     "synthetic0x1500": "synthetic, clean: 1,500 queries",
     "synthetic1x1500": "synthetic, noisy: 1,500 queries",
@@ -128,10 +131,6 @@ def table(names: list[str], rows: list[str], trees: Trees, seeds: list[int]) -> 
     for row in rows:
         cells = []
         for name in names:
-            files = [file_of(name, each, trees, seed) for seed in seeds for each in (row, BASE)]
-            if not all(file.exists() for file in files):
-                cells.append("")
-                continue
             found = leads([name], row, BASE, trees, seeds)
             # Where every seed tests the same queries, all of the set, they are averaged.
             same = name in ("ohsumed", "mq2008")
@@ -144,21 +143,17 @@ def table(names: list[str], rows: list[str], trees: Trees, seeds: list[int]) -> 
                 signals = np.concatenate([np.load(file)["signals"] for file in files])
                 cells[-1] += " " + ", ".join(dict.fromkeys(signals))
         print(f"| {row} | {' | '.join(cells)} |")
-    print('\n"auto" over each on all queries of the real sets, best round and all rounds')
-    real = [name for name in names if not name.startswith("synthetic")]
-    for row in (BASE, *SHOWN):
-        if row != "auto" and real and row in rows:
-            means, errors = pooled(real, "auto", row, trees, seeds)
-            print(f"{row}: {means.round(4)}, standard errors {errors.round(4)}")
+    for about, group in GROUPS.items():
+        if set(group) <= {*names} and "auto" in rows:
+            print(f'\n"auto" over each on {about}, best round and all rounds')
+            for row in (one for one in (BASE, *SHOWN) if one != "auto" and one in rows):
+                means, errors = pooled(group, "auto", row, trees, seeds)
+                print(f"{row}: {means.round(4)}, standard errors {errors.round(4)}")
 
 
 def draw(trees: Trees, seeds: list[int]) -> None:
     """Draw the lead of each row over the baseline on every set, all rounds, with intervals."""
-    lines = {
-        "all queries of eight real sets": REAL,
-        "all queries of ten other sets": list(FRESH),
-        **{LABELS.get(name, name): [name] for name in SETS},
-    }
+    lines = GROUPS | {LABELS.get(name, name): [name] for name in SETS}
     with svg("accuracy", 7.5, 0.48 * len(lines) + 1.2) as figure:
         axes = figure.subplots()
         axes.axvline(0.0, color=plot.GREY, linewidth=1)
@@ -196,21 +191,21 @@ def draw(trees: Trees, seeds: list[int]) -> None:
 
 
 def main() -> None:
-    """Run, print or draw."""
+    """Train, print and draw."""
     reader = parser(__doc__, SETS)
-    reader.add_argument("action", choices=("run", "table", "figure"))
     reader.add_argument("--rows", nargs="+", default=list(ROWS))
     reader.add_argument("--rate", type=float, default=0.05)
     reader.add_argument("--regularized", action="store_true", help="trees of boostrank.presets")
+    reader.add_argument("--figure", action="store_true", help="draw, for all sets")
     given = reader.parse_args()
     trees = Trees(given.rate, given.regularized)
-    if given.action == "table":
-        table(given.sets, given.rows, trees, given.seeds)
-    elif given.action == "figure":
+    rows = list(dict.fromkeys((BASE, *given.rows)))
+    sets = [*SETS, *FRESH] if given.figure else given.sets
+    for seed, name, row in product(given.seeds, sets, rows):
+        run(name, row, trees, seed)
+    table(sets, rows, trees, given.seeds)
+    if given.figure:
         draw(trees, given.seeds)
-    else:
-        for seed, name, row in product(given.seeds, given.sets, given.rows):
-            run(name, row, trees, seed)
 
 
 if __name__ == "__main__":

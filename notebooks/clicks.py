@@ -1,13 +1,11 @@
-"""How well models learn relevance from clicks: the table and the figure of docs/clicks.md.
+"""How well models learn relevance from clicks: the tables of docs/clicks.md.
 
-    python notebooks/clicks.py run --seeds 1
-    python notebooks/clicks.py table --seeds 1
-    python notebooks/clicks.py figure
+    python notebooks/clicks.py --seeds 1
 
-The page says how clicks are simulated: on the training part of one fold of `ranking_sets.py` for
-each seed. Every row has the same parameters, except that LightGBM's skyline may have smaller
-leaves, and is measured after the last tree: clicks cannot choose a round well. Results are kept in
-``out/clicks``.
+trains what is not in ``out/clicks`` yet, and prints them. The page says how clicks are simulated:
+on the training part of one fold of `ranking_sets.py` for each seed. Every row has the same
+parameters, except that LightGBM's skyline may have smaller leaves, and is measured after the last
+tree: clicks cannot choose a round well.
 """
 
 from dataclasses import replace
@@ -18,10 +16,10 @@ from typing import Any
 import lightgbm as lgb
 import numpy as np
 from boostrank.objectives.validation import Floats
-from ranking_sets import SHARED, folds, half_width, ndcg, parser, svg
+from ranking_sets import SHARED, folds, half_width, ndcg, parser
 
 import boostrank
-from boostrank import Unbiased, plot
+from boostrank import Unbiased
 from boostrank.datasets import ClickLog, Fold, RankingData, simulate_clicks
 from boostrank.lab.models import TRAINERS
 from boostrank.lab.settings import Settings
@@ -56,12 +54,6 @@ ROWS = (
     "ranknet, additive (XGBoost)",
     "xgboost:rank:ndcg, unbiased",
 )
-#: Rows in the figure and their objectives.
-DRAWN = {
-    "RankNet, additive": ("additive", boostrank.RankNet()),
-    "RankNet, pairwise": ("pairwise", boostrank.RankNet()),
-    "XE-NDCG, additive": ("additive", boostrank.XENDCG(gamma=1.0)),
-}
 
 
 def clicked(log: ClickLog) -> ClickLog:
@@ -119,12 +111,12 @@ def file_of(name: str, model: str, eta: float, row: str, seed: int) -> Path:
     return OUT / f"{name} {model} {eta:g} {row.replace(':', '.')} {seed}.npy"
 
 
-def run(seeds: list[int], rows: list[str], sets: list[str]) -> None:
+def run(seeds: list[int], sets: list[str]) -> None:
     """Train what has not been trained yet."""
     OUT.mkdir(parents=True, exist_ok=True)
     for seed, name, (model, eta) in product(seeds, sets, USERS):
         fold, log = clicks_of(name, model, eta, seed)
-        for row in rows:
+        for row in ROWS:
             path = file_of(name, model, eta, row, seed)
             if not path.exists():
                 scores = predictions(row, fold.train, log, seed, fold.test)
@@ -162,41 +154,11 @@ def table(seeds: list[int], sets: list[str]) -> None:
             print(f"| {row} |", " | ".join(cell(name, *user, row, seeds) for user in USERS), "|")
 
 
-def draw() -> None:
-    """Draw the learnt factors of MQ2008 against the true ones."""
-    fold = folds("mq2008", 1)[0]
-    with svg("clicks", 10.0, 3.2) as figure:
-        panels = figure.subplots(1, 3, sharey=True)
-        for panel, eta in zip(panels, (0.5, 1.0, 2.0), strict=True):
-            log = clicked(simulate_clicks(fold.train, eta=eta, sessions=SESSIONS["mq2008"], seed=1))
-            ranks = np.arange(1, 11)
-            panel.plot(ranks, ranks**-eta, color=plot.GREY, linewidth=3, alpha=0.6, label="true")
-            for place, (label, (form, objective)) in enumerate(DRAWN.items()):
-                kind = Unbiased(objective, position=log.position, propensity=form, last=LAST)
-                settings = Settings(rounds=ROUNDS, min_docs=MIN_DOCS, params=SHARED)
-                model, _ = TRAINERS["lightgbm"].train(kind, log.data, settings)
-                found = boostrank.position_bias(model.booster).propensity[:10]
-                panel.plot(ranks, found, color=plot.COLOURS[place], marker="o", label=label)
-                print(eta, label, found.round(2).tolist(), flush=True)
-            panel.set_title(f"eta {eta:g}", fontsize=10, color=plot.GREY)
-            panel.set_xlabel("position")
-            panel.grid(alpha=0.25)
-        panels[0].set_ylabel("propensity")
-        panels[-1].legend(frameon=False)
-
-
 def main() -> None:
-    """Run, print or draw."""
-    reader = parser(__doc__, SETS)
-    reader.add_argument("action", choices=("run", "table", "figure"))
-    reader.add_argument("--rows", default="", help="only those with this in their name")
-    given = reader.parse_args()
-    if given.action == "run":
-        run(given.seeds, [row for row in ROWS if given.rows in row], given.sets)
-    elif given.action == "table":
-        table(given.seeds, given.sets)
-    else:
-        draw()
+    """Train and print."""
+    given = parser(__doc__, SETS).parse_args()
+    run(given.seeds, given.sets)
+    table(given.seeds, given.sets)
 
 
 if __name__ == "__main__":
