@@ -10,7 +10,6 @@ every way, and prints the largest difference from the host's own predictions, or
 package that is not installed shows as an error in its lines. PMML needs Java.
 """
 
-import json
 import os
 import subprocess
 import sys
@@ -84,10 +83,9 @@ def file_of(model):
 def renamed(model):
     """Return the same trees under an objective that converters know."""
     if isinstance(model, xgboost.Booster):
-        made = json.loads(model.save_raw("json"))
-        loss = {"name": "reg:squarederror", "reg_loss_param": {"scale_pos_weight": "1"}}
-        made["learner"]["objective"] = loss
-        return xgboost.Booster(model_file=bytearray(json.dumps(made).encode()))
+        made = model.copy()
+        made.set_param({"objective": "reg:squarederror"})
+        return made
     text = model.model_to_string().replace(" custom]", " lambdarank]")
     if "\nobjective=" not in text:
         text = text.replace("\nfeature_names=", "\nobjective=lambdarank\nfeature_names=", 1)
