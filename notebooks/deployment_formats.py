@@ -1,7 +1,7 @@
 """Models converted to other formats: the table of docs/deployment.md.
 
-    pip install onnxmltools skl2onnx onnxruntime treelite tl2cgen lleaves nyoka sklearn2pmml \
-        jpmml_evaluator shap mlflow
+    pip install onnxmltools skl2onnx onnxruntime treelite tl2cgen sklearn2pmml jpmml_evaluator \
+        shap mlflow
     python notebooks/deployment_formats.py
 
 Trains small models on each host with a built-in ranking objective, with `Blend` and with the
@@ -108,39 +108,19 @@ def the_file(model):
     return np.load("p.npy")
 
 
-def treelite_model(model):
-    """Return treelite's model, and the type of numbers that it takes."""
+def treelite_predict(model, compiled=False):
+    """Predict with treelite, or with C code that tl2cgen makes of its model."""
     import treelite
 
     made = getattr(treelite.frontend, f"from_{host_of(model)}")(model)
-    return made, "float64" if "64" in made.input_type else "float32"
-
-
-def treelite_predict(model):
-    """Predict with treelite."""
-    import treelite
-
-    made, kind = treelite_model(model)
-    return treelite.gtil.predict(made, X.astype(kind))
-
-
-def tl2cgen_predict(model):
-    """Compile to C and predict with the result."""
+    kind = "float64" if "64" in made.input_type else "float32"
+    if not compiled:
+        return treelite.gtil.predict(made, X.astype(kind))
     import tl2cgen
 
-    made, kind = treelite_model(model)
     tl2cgen.export_lib(made, toolchain="gcc", libpath="compiled.so", params={})
     predictor = tl2cgen.Predictor("./compiled.so")
     return predictor.predict(tl2cgen.DMatrix(X.astype(kind), dtype=kind))
-
-
-def lleaves_predict(model):
-    """Compile with lleaves and predict."""
-    import lleaves
-
-    compiled = lleaves.Model(model_file=file_of(model))
-    compiled.compile()
-    return compiled.predict(X)
 
 
 def onnx_predict(model):
@@ -182,34 +162,18 @@ def mlflow_predict(model, ranker=False):
     return flavour.load_model(path).predict(X, **{raw: True})
 
 
-def pmml_predict(path):
-    """Predict with the PMML file, in Java."""
+def pmml_predict(model):
+    """Write PMML with sklearn2pmml, and predict with it in Java."""
     import pandas as pd
     from jpmml_evaluator import make_evaluator
-
-    evaluator = make_evaluator(path).verify()
-    return evaluator.evaluateAll(pd.DataFrame(X, columns=NAMES)).iloc[:, 0].to_numpy(float)
-
-
-def nyoka_predict(model):
-    """Write PMML with nyoka and predict with it."""
-    from nyoka import lgb_to_pmml, xgboost_to_pmml
-    from sklearn.pipeline import Pipeline
-
-    write = lgb_to_pmml if isinstance(model, lightgbm.Booster) else xgboost_to_pmml
-    write(Pipeline([("model", ranker_of(model))]), NAMES, "y", "nyoka.pmml")
-    return pmml_predict("nyoka.pmml")
-
-
-def sklearn2pmml_predict(model):
-    """Write PMML with sklearn2pmml and predict with it."""
     from sklearn2pmml import sklearn2pmml
     from sklearn2pmml.pipeline import PMMLPipeline
 
     pipeline = PMMLPipeline([("model", ranker_of(model))])
     pipeline.active_fields, pipeline.target_fields = np.array(NAMES), np.array(["y"])
-    sklearn2pmml(pipeline, "sklearn.pmml")
-    return pmml_predict("sklearn.pmml")
+    sklearn2pmml(pipeline, "model.pmml")
+    evaluator = make_evaluator("model.pmml").verify()
+    return evaluator.evaluateAll(pd.DataFrame(X, columns=NAMES)).iloc[:, 0].to_numpy(float)
 
 
 def shap_sums(model):
@@ -223,14 +187,11 @@ def shap_sums(model):
 WAYS = {
     "the host's file": the_file,
     "treelite": treelite_predict,
-    "tl2cgen (C)": tl2cgen_predict,
-    "lleaves": lleaves_predict,
-    "lleaves, objective renamed": lambda model: lleaves_predict(renamed(model)),
+    "tl2cgen (C)": lambda model: treelite_predict(model, compiled=True),
     "onnxmltools": onnx_predict,
     "onnxmltools, objective renamed": lambda model: onnx_predict(renamed(model)),
-    "nyoka": nyoka_predict,
-    "sklearn2pmml": sklearn2pmml_predict,
-    "sklearn2pmml, objective renamed": lambda model: sklearn2pmml_predict(renamed(model)),
+    "sklearn2pmml": pmml_predict,
+    "sklearn2pmml, objective renamed": lambda model: pmml_predict(renamed(model)),
     "shap": shap_sums,
     "mlflow": mlflow_predict,
     "mlflow, boostrank's ranker": lambda model: mlflow_predict(model, ranker=True),
