@@ -1,6 +1,6 @@
 """Whole boosting rounds of XGBoost on a GPU, with our objectives beside ``rank:ndcg``.
 
-    pip install xgboost cupy
+    pip install xgboost cupy-cuda12x
     python notebooks/gpu.py
     python notebooks/gpu.py --device cpu --docs 100000  # a trial without a GPU, and without CuPy
 
