@@ -161,10 +161,10 @@ def lightgbm_booster(path: Path, content: bytes) -> Any:
         raise ValueError(f"{path} is not a complete LightGBM model: {error}") from error
 
 
-def xgboost_booster(path: Path, content: bytes, params: dict[str, Any] | None = None) -> Any:
+def xgboost_booster(path: Path, content: bytes) -> Any:
     """Return the booster of a file that `host_of` knows, up to its best round."""
     xgboost = import_host("xgboost")
-    booster = xgboost.Booster(params)
+    booster = xgboost.Booster()
     try:
         booster.load_model(bytearray(content))
     except UnicodeDecodeError as error:  # of XGBoost's message, which quotes what it cannot read

@@ -4,17 +4,17 @@ import time
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from boostrank.hosts.features import Trained, nothing_to_split, trained_of
 from boostrank.hosts.ignored import LIGHTGBMS_OTHER_NAMES, check_known
 from boostrank.hosts.metric import metric
-from boostrank.hosts.model_files import check_stopping, lightgbm_booster, made_up
+from boostrank.hosts.model_files import made_up
 from boostrank.hosts.stopping import waiting_lightgbm, warn_of_cut
 from boostrank.lab.files import write_file
-from boostrank.lab.model import FileModel, Job, features
+from boostrank.lab.model import Job, Model, features
 from boostrank.lab.settings import Settings
 from boostrank.messages import import_host
 from boostrank.objectives import Objective
@@ -22,7 +22,7 @@ from boostrank.objectives.gains import Gain, gains_of
 from boostrank.objectives.validation import Floats
 
 
-class LightGBMModel(FileModel):
+class LightGBMModel(Model):
     """A LightGBM booster; parameters that `Settings` does not set keep LightGBM's defaults."""
 
     host = "lightgbm"
@@ -71,8 +71,6 @@ class LightGBMModel(FileModel):
         objective, data, params, settings, on_round, stopping = job
         lightgbm = import_host("lightgbm")
         check_known(params)
-        if stopping is not None:
-            check_stopping("lightgbm", params)
         try:
             dataset = lightgbm.Dataset(
                 features(data, every=True),
@@ -91,12 +89,8 @@ class LightGBMModel(FileModel):
                 callbacks.append(lightgbm.early_stopping(stopping.patience, verbose=False))
                 callbacks.append(lightgbm.record_evaluation(history))
                 held = stopping.data
-                valid = {
-                    "valid_sets": [
-                        dataset.create_valid(features(held, every=True), held.y, group=held.group)
-                    ],
-                    "feval": metric(settings.metric, **settings.rules),
-                }
+                part = dataset.create_valid(features(held, every=True), held.y, group=held.group)
+                valid = {"valid_sets": [part], "feval": metric(settings.metric, **settings.rules)}
             started = time.perf_counter()
             booster = lightgbm.train(
                 params | {"objective": objective},
@@ -120,17 +114,13 @@ class LightGBMModel(FileModel):
         grades = np.arange(np.floor(labels.max(initial=0.0)) + 1.0)
         return labels, {"label_gain": gains_of(gain, grades).tolist()}
 
-    @classmethod
-    def load(cls, path: Path, content: bytes) -> Self:
-        booster = lightgbm_booster(path, content)
-        cls._check_outputs(path, booster.num_model_per_iteration())
-        return cls(booster, threads=1)
-
     def save(self, path: Path) -> None:
+        """Write a model file."""
         write_file(path, self.booster.model_to_string().encode())  # LightGBM ignores a full disk
 
     @cached_property
     def features(self) -> Trained:
+        """The features in training."""
         found = trained_of(self.booster)
         if found.categories is None:
             raise ValueError(
@@ -142,6 +132,7 @@ class LightGBMModel(FileModel):
 
     @property
     def seems_shifted(self) -> bool:
+        """Whether the first feature, but not the last, never varied in training."""
         params = self.booster.params
         if params.get("deterministic") and params.get("force_col_wise"):
             return False  # as `shared` has it: trained here, on arrays

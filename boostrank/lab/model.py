@@ -4,7 +4,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -12,9 +11,9 @@ import numpy as np
 from boostrank.choice import Choice, choose_signal, is_auto
 from boostrank.datasets import RankingData
 from boostrank.hosts.data import check_kept
-from boostrank.hosts.features import Trained
 from boostrank.hosts.host_gain import with_gain_of
 from boostrank.hosts.ignored import LIGHTGBMS_OTHER_NAMES, by_usual_names
+from boostrank.hosts.model_files import check_stopping
 from boostrank.hosts.stopping import EARLY_STOPPING
 from boostrank.lab.environment import kernel_threads
 from boostrank.lab.settings import Settings
@@ -60,12 +59,12 @@ class Model(ABC):
     builtins: ClassVar[tuple[str, ...]]
     #: The host's other names, at least of what `shared` sets: it would ignore one of two names.
     other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    #: How ``Blend(signal="auto")`` was set.
-    choice: Choice | None = None
 
-    def __init__(self, booster: Any, threads: int) -> None:
+    def __init__(self, booster: Any, threads: int, choice: Choice | None = None) -> None:
         self.booster = booster
         self.threads = threads
+        #: How ``Blend(signal="auto")`` was set.
+        self.choice = choice
 
     @classmethod
     def train(
@@ -78,10 +77,9 @@ class Model(ABC):
     ) -> tuple[Self, float]:
         """Return the trained model and the seconds of training, without building the data.
 
-        The objective is one of ours, or a name from `builtins`. In the settings, the host's own
-        parameters, by any of its names, take precedence. `on_round` is called after each round, to
-        show progress. With `stopping`, training stops when the validation metric no longer
-        improves, and the model keeps the best round's trees.
+        The objective is one of ours, or a name from `builtins`. The host's own parameters in the
+        settings, by any of its names, take precedence. With `stopping`, training stops when the
+        validation metric no longer improves, and the model keeps the best round's trees.
         """
         if isinstance(objective, str) and (why := cls.refusal(objective, data.y, settings)):
             raise ValueError(f"{cls.host} cannot train {objective}: it takes {why}")
@@ -90,6 +88,8 @@ class Model(ABC):
         objective, y, params = cls.arguments(objective, data.y, settings)
         if y is not data.y:
             data = replace(data, y=y)
+        if stopping is not None:
+            check_stopping(cls.host, params)
         choice = None
         with kernel_threads(settings.threads):
             if is_auto(objective):
@@ -97,9 +97,7 @@ class Model(ABC):
                 objective = choice.objective
             job = Job(objective, data, params, settings, on_round, stopping)
             booster, seconds = cls._train(job)
-        model = cls(booster, settings.threads)
-        model.choice = choice
-        return model, seconds
+        return cls(booster, settings.threads, choice), seconds
 
     @classmethod
     def arguments(
@@ -133,10 +131,8 @@ class Model(ABC):
         def fit(
             setting: Objective, train: Integers, test: Integers, rounds: int, rate: float
         ) -> Floats:
-            half = data.select(np.unique(query[train]))
-            fewer = replace(settings, rounds=rounds)
-            own = {**params, "learning_rate": rate}
-            booster, _ = cls._train(Job(setting, half, own, fewer))
+            half, fewer = data.select(np.unique(query[train])), replace(settings, rounds=rounds)
+            booster, _ = cls._train(Job(setting, half, params | {"learning_rate": rate}, fewer))
             return cls(booster, settings.threads).predict(data.X[test])
 
         budget = {"rounds": settings.rounds, "learning_rate": params["learning_rate"]}
@@ -144,10 +140,7 @@ class Model(ABC):
 
     @classmethod
     def refusal(cls, builtin: str, labels: Floats, settings: Settings) -> str:
-        """Say which labels one of the host's own objectives takes; "" if it takes these.
-
-        A gain in the settings, or the host's own parameters, may allow other labels.
-        """
+        """Say which labels a built-in takes with these settings; "" if it takes these."""
         return ""
 
     @staticmethod
@@ -162,10 +155,7 @@ class Model(ABC):
 
     @staticmethod
     def _with_gain(gain: Gain, labels: Floats) -> tuple[Floats, dict[str, Any]]:
-        """Return labels and parameters that give the host's own objectives this gain.
-
-        The default is for a host whose objectives have no gains.
-        """
+        """Return labels and parameters that give built-ins this gain; CatBoost's have none."""
         return labels, {}
 
     @property
@@ -184,37 +174,6 @@ class Model(ABC):
     @abstractmethod
     def staged(self, X: Floats) -> Iterator[Floats]:
         """Yield the scores after each tree: those of `predict` with rounds = 1, 2, ..."""
-
-
-class FileModel(Model):
-    """A booster of a host that takes our objectives: its files are read and written too."""
-
-    @classmethod
-    @abstractmethod
-    def load(cls, path: Path, content: bytes) -> Self:
-        """Read the content of a model file of this host, to predict in one thread."""
-
-    @abstractmethod
-    def save(self, path: Path) -> None:
-        """Write the model in the host's own format."""
-
-    @staticmethod
-    def _check_outputs(path: Path, n_outputs: int) -> None:
-        if n_outputs > 1:
-            raise ValueError(
-                f"{path} has {n_outputs} scores for each document, as models of several classes "
-                "have; ranking needs one"
-            )
-
-    @property
-    @abstractmethod
-    def features(self) -> Trained:
-        """The features in training; `sparse` is True only where absent ones were missing."""
-
-    @property
-    def seems_shifted(self) -> bool:
-        """Whether the first feature, but not the last, never varied in training."""
-        return False
 
 
 def features(data: RankingData, *, every: bool = False) -> Any:

@@ -1,14 +1,16 @@
-"""The hosts by name, and model files of either host."""
+"""The hosts by name, and model files of those that take our objectives."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from boostrank.hosts.model_files import host_of
+from boostrank.hosts.model_files import outputs_of_xgboost, read_booster
 from boostrank.lab.catboost_model import CatBoostModel
 from boostrank.lab.lightgbm_model import LightGBMModel
-from boostrank.lab.model import FileModel, Model
+from boostrank.lab.model import Model
 from boostrank.lab.xgboost_model import XGBoostModel
 
+FileModel = LightGBMModel | XGBoostModel
 #: Those that take our objectives.
 HOSTS: Mapping[str, type[FileModel]] = {
     model.host: model for model in (LightGBMModel, XGBoostModel)
@@ -20,7 +22,18 @@ TRAINERS: Mapping[str, type[Model]] = {**HOSTS, CatBoostModel.host: CatBoostMode
 def load_model(path: Path) -> FileModel:
     """Read a model file of either host, which is recognised by the content.
 
-    It must be a complete model with one score for each document.
+    It must be a complete model with one score for each document. It predicts in one thread.
     """
-    content = path.read_bytes()
-    return HOSTS[host_of(path, content)].load(path, content)
+    booster = read_booster(path)
+    if hasattr(booster, "num_model_per_iteration"):
+        host, n_outputs = "lightgbm", booster.num_model_per_iteration()
+    else:
+        booster.set_param({"nthread": 1})
+        learner = json.loads(booster.save_config())["learner"]
+        host, n_outputs = "xgboost", outputs_of_xgboost(learner)
+    if n_outputs > 1:
+        raise ValueError(
+            f"{path} has {n_outputs} scores for each document, as models of several classes have; "
+            "ranking needs one"
+        )
+    return HOSTS[host](booster, threads=1)

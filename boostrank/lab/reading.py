@@ -22,7 +22,7 @@ from boostrank.datasets.tables import (
     read_tables,
 )
 from boostrank.lab.folds import Folds, given_folds, rotation, warn_of_order
-from boostrank.lab.model import FileModel
+from boostrank.lab.models import FileModel
 from boostrank.messages import warn
 from boostrank.objectives.validation import Floats
 
@@ -33,10 +33,7 @@ EMBEDDED = {"n_queries": 120, "n_docs": 20, "n_features": 10}
 
 
 def load_features(data: list[Path], named: Columns, model: FileModel) -> tuple[Floats, Ids | None]:
-    """Read the features of documents to be scored; labels and queries may be absent.
-
-    If `named` has a column of documents' ids, also read the ids of queries and documents.
-    """
+    """Read the features of documents and, if `named` has a column of documents' ids, the ids."""
     trained = model.features
     names, known = list(trained.names or ()), trained.categories or {}
     if are_tables(data, named):
@@ -125,7 +122,9 @@ def read_folds(
     before train, and `gap` queries are left out before each validation and test part. The seed is
     that of the split, and of the order of documents if they are to `shuffle` within queries.
     """
-    own = folds is not None and not _are_numbers(folds)
+    numbers = isinstance(folds, Sequence | np.ndarray) and len(folds) > 0
+    numbers = numbers and all(isinstance(each, Integral) for each in folds)
+    own = folds is not None and not numbers
     if by is not None:
         source = f"{', '.join(path.name for path in data)}, one part for each value of {by}"
         parts = _parts_by_value(data, named, by)
@@ -167,15 +166,6 @@ def _check_splits(source: str, data: RankingData) -> None:
             f"{source}: the {N_PARTS} parts of a comparison need at least {N_PARTS} queries, got "
             f"{len(data.group)}"
         )
-
-
-def _are_numbers(folds: Any) -> bool:
-    """Tell whether folds are numbers of folds, and not folds themselves."""
-    return (
-        isinstance(folds, Sequence | np.ndarray)
-        and len(folds) > 0
-        and all(isinstance(each, Integral) for each in folds)
-    )
 
 
 def _read_parts(data: Any, named: Columns, seed: int) -> tuple[str, list[RankingData]]:

@@ -16,9 +16,9 @@ from boostrank.lab.cli import options
 from boostrank.lab.cli.output import progress_bar, say
 from boostrank.lab.environment import installed
 from boostrank.lab.files import check_writable, write_file
-from boostrank.lab.learners import BUILTINS, Learner
-from boostrank.lab.model import FileModel, Stopping
-from boostrank.lab.models import HOSTS, load_model
+from boostrank.lab.learners import BUILTINS
+from boostrank.lab.model import Stopping
+from boostrank.lab.models import HOSTS, FileModel, load_model
 from boostrank.lab.naming import label_of, parse_objective
 from boostrank.lab.plan import counted_queries, queries_left_out
 from boostrank.lab.reading import load_features, read_with_valid
@@ -45,6 +45,8 @@ PREDICT_EXAMPLES = """
 """
 
 PATIENCE = 50
+# Without those of hosts that are only compared with.
+_BUILTINS = {name: own for name, own in BUILTINS.items() if own.host in HOSTS}
 
 
 def train(
@@ -56,7 +58,7 @@ def train(
             "-o",
             help="One of 'boostrank objectives', such as sdcg or sdcg:k=10; auto, which sets blend "
             "from the data; or a built-in such as lightgbm:lambdarank.",
-            autocompletion=options.completion(lambda: (*objective_names(), *_builtins())),
+            autocompletion=options.completion(lambda: (*objective_names(), *_BUILTINS)),
         ),
     ],
     model: Annotated[
@@ -123,7 +125,7 @@ def train(
     for name, given in stopping_by.items():
         if given is not None and valid is None:
             raise ValueError(f"{name} needs --valid, which chooses the rounds: give both")
-    builtin = _builtins().get(objective)
+    builtin = _BUILTINS.get(objective)
     if builtin is not None:
         if host not in (None, builtin.host):
             raise ValueError(f"--host {host} cannot train {objective}, which is {builtin.host}'s")
@@ -211,11 +213,6 @@ def _trained(
             stopping,
         )
         return model, seconds, progress.tasks[0].completed
-
-
-def _builtins() -> dict[str, Learner]:
-    """Return the hosts' own objectives, but for those of hosts to compare with only."""
-    return {name: own for name, own in BUILTINS.items() if own.host in HOSTS}
 
 
 def predict(
