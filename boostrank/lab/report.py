@@ -7,25 +7,17 @@ The page inverts them for readers who prefer a dark one.
 import base64
 import io
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from boostrank.lab.files import write_file
+from boostrank.lab.plot import comparisons
 from boostrank.lab.plot.axes import GREY, drawn, figure_file, load_matplotlib
-from boostrank.lab.plot.comparisons import (
-    curve_limits,
-    differences,
-    draw_host_curves,
-    leaderboard,
-    metric_by_cutoff,
-    query_differences,
-    row_styles,
-)
 from boostrank.lab.results import Row, best_first, holm_p_values
 from boostrank.lab.runner import Run
 from boostrank.lab.settings import CUTOFFS, sign_of
@@ -43,14 +35,10 @@ _MOST_AT_CUTOFFS = 5
 _LONG_LABEL = 22
 
 
-def _load_jinja() -> Any:
-    return load("jinja2", "the report needs Jinja2", "jinja2")
-
-
-def check_packages() -> None:
-    """Raise the error that `write_files` would raise without its packages, before training."""
+def check_packages() -> Any:
+    """Return Jinja2; raise the error of `write_files` without its packages, before training."""
     load_matplotlib()
-    _load_jinja()
+    return load("jinja2", "the report needs Jinja2", "jinja2")
 
 
 def write_files(folder: Path, run: Run, command: str) -> list[Path]:
@@ -72,9 +60,8 @@ def draw_rounds(rows: Sequence[Row], path: Path) -> None:
         panels = figure.subplots(1, len(hosts), sharey=True, squeeze=False)[0]
         for axes, mine in zip(panels, hosts.values(), strict=True):
             mine.sort(key=lambda row: row.learner.builtin)
-            draw_host_curves(mine, axes, row_styles(rows))
+            comparisons.draw_host_curves(mine, rows, axes)
             axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2, frameon=False)
-        panels[0].set_ylim(curve_limits(rows))
         panels[0].set_ylabel(f"validation {rows[0].metric.upper()}, mean of the folds")
 
 
@@ -86,23 +73,24 @@ def _by_host(rows: Sequence[Row]) -> dict[str, list[Row]]:
 def draw_test(rows: Sequence[Row], path: Path) -> None:
     """Draw the test metric of all learners; see `leaderboard`."""
     with figure_file(path, 8.0, 1.9 + 0.3 * len(rows)) as figure:
-        leaderboard(rows, ax=figure.subplots())
+        comparisons.leaderboard(rows, ax=figure.subplots())
         figure.legend(loc="outside upper center", ncols=4, frameon=False, fontsize="small")
 
 
 def write_report(path: Path, run: Run, command: str) -> None:
     """Write the report of a comparison, with the command that repeats it."""
     rows, folds = run.rows, run.plan.folds
-    jinja2 = _load_jinja()
+    jinja2 = check_packages()
     environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    template = environment.from_string(
-        resources.files("boostrank.lab").joinpath("report.html").read_text(encoding="utf-8")
+        loader=jinja2.PackageLoader("boostrank.lab", ""),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     ranked = best_first(rows)
     baseline = next(row for row in rows if row.baseline is None)
-    html = template.render(
+    html = environment.get_template("report.html").render(
         rows=ranked,
         baseline=baseline,
         failures=run.failures,
@@ -134,22 +122,17 @@ def _verdict(ranked: Sequence[Row], baseline: Row) -> str:
     tested = [row for row in ranked if row is not baseline]
     if not tested:
         return f"Only the baseline, {baseline.learner}, was trained."
-    better, worse = ([row for row in tested if row.verdict == each] for each in ("better", "worse"))
-    beyond = f"beyond chance (p < {SIGNIFICANT:g})"
-    if better:
-        best = better[0]
-        first = (
-            f"{best.learner} beats the baseline {baseline.learner} {beyond}: "
-            f"{best.difference:+.4f} {best.metric.upper()}"
-        )
+    times = Counter(row.verdict for row in tested)
+    best = next((row for row in tested if row.verdict == "better"), None)
+    first = f"{best.learner if best else 'Nothing'} beats the baseline {baseline.learner} "
+    first += f"beyond chance (p < {SIGNIFICANT:g})"
+    if best:
+        first += f": {best.difference:+.4f} {best.metric.upper()}"
         if share := share_in_words(best.relative_difference):
             first += f" ({share})"
-        if len(better) > 1:
-            first += f", and so do {len(better) - 1} more of {len(tested)}"
-    else:
-        first = f"Nothing beats the baseline {baseline.learner} {beyond}"
-    level = len(tested) - len(better) - len(worse)
-    return f"{first}; {level} of {len(tested)} are level with it, {len(worse)} worse."
+    if times["better"] > 1:
+        first += f", and so do {times['better'] - 1} more of {len(tested)}"
+    return f"{first}; {times['level']} of {len(tested)} are level with it, {times['worse']} worse."
 
 
 def _most(row: Row, n: int = 5) -> list[tuple[str, list[tuple[object, float, float]]]]:
@@ -212,32 +195,19 @@ class _Pictures(list[tuple[str, str]]):
 
 
 def _figures(ranked: Sequence[Row], baseline: Row) -> _Pictures:
+    metric = baseline.metric.upper()
     pictures = _Pictures(max(len(row.learner.label) for row in ranked))
-    if len(ranked) > 1:
-        _draw_differences(ranked, baseline, pictures)
-    _draw_curves(ranked, pictures)
-    # Labels that are no grades have no NDCG, and a single query has no interval.
-    first = f"ndcg@{CUTOFFS[0]}"
-    if baseline.settings.graded and np.count_nonzero(~np.isnan(baseline.pooled(first))) > 1:
-        _draw_cutoffs(ranked, baseline, pictures)
-    return pictures
-
-
-def _draw_differences(ranked: Sequence[Row], baseline: Row, pictures: _Pictures) -> None:
-    n = len(ranked) - 1
-    with pictures.one(
-        f"{baseline.metric.upper()} minus that of {baseline.learner}, query by query: mean of the "
-        "paired differences with its 95 % interval. Zero is the baseline. Filled markers: "
-        f"significant in the paired test (p < {SIGNIFICANT:g}).",
-        1.1 + 0.24 * n,
-    ) as axes:
-        differences(ranked, ax=axes)
-        axes.set_ylim(-0.7, n - 0.3)
-        axes.set_xlabel(f"difference in {baseline.metric.upper()}")
-
-
-def _draw_curves(ranked: Sequence[Row], pictures: _Pictures) -> None:
-    metric = ranked[0].metric.upper()
+    others = [row for row in ranked if row is not baseline]
+    if others:
+        with pictures.one(
+            f"{metric} minus that of {baseline.learner}, query by query: mean of the paired "
+            "differences with its 95 % interval. Zero is the baseline. Filled markers: "
+            f"significant in the paired test (p < {SIGNIFICANT:g}).",
+            1.1 + 0.24 * len(others),
+        ) as axes:
+            comparisons.differences(ranked, ax=axes)
+            axes.set_ylim(-0.7, len(others) - 0.3)
+            axes.set_xlabel(f"difference in {metric}")
     for host, rows in _by_host(ranked).items():
         with pictures.one(
             f"Learning curves on {host}: {metric} on the validation parts after each round, "
@@ -245,37 +215,34 @@ def _draw_curves(ranked: Sequence[Row], pictures: _Pictures) -> None:
             3.0,
             labels=len(rows),
         ) as axes:
-            draw_host_curves(rows, axes, row_styles(ranked))
-            axes.set_ylim(curve_limits(ranked))
+            comparisons.draw_host_curves(rows, ranked, axes)
             axes.set_ylabel(f"validation {metric}")
-
-
-def _draw_cutoffs(ranked: Sequence[Row], baseline: Row, pictures: _Pictures) -> None:
-    """Draw NDCG by cut-off and its paired difference."""
-    best = [row for row in ranked if row is not baseline][:_MOST_AT_CUTOFFS]
+    # Labels that are no grades have no NDCG, and a single query has no interval.
+    graded = baseline.settings.graded
+    if not graded or np.count_nonzero(~np.isnan(baseline.pooled(f"ndcg@{CUTOFFS[0]}"))) < 2:
+        return pictures
     at_cutoffs = {
         str(row.learner): {f"ndcg@{k}": row.pooled(f"ndcg@{k}") for k in CUTOFFS}
-        for row in (*best, baseline)
+        for row in (*others[:_MOST_AT_CUTOFFS], baseline)
     }
+    how: dict[str, Any] = {"height": 3.0, "labels": len(at_cutoffs)}
     with pictures.one(
         "NDCG by rank cut-off, mean over all test queries with its 95 % interval: the baseline "
         "and the best of the others.",
-        3.0,
-        labels=len(at_cutoffs),
+        **how,
     ) as axes:
-        metric_by_cutoff(at_cutoffs, ax=axes)
+        comparisons.metric_by_cutoff(at_cutoffs, ax=axes)
         for artist in axes.containers[-1].get_children():  # of the baseline
             artist.set(color=GREY)
-    if not best:
-        return
-    with pictures.one(
-        f"The same minus that of {baseline.learner}, query by query: 95 % intervals of the "
-        "paired differences.",
-        3.0,
-        labels=len(at_cutoffs),
-    ) as axes:
-        metric_by_cutoff(at_cutoffs, baseline=str(baseline.learner), ax=axes)
-        axes.set_ylabel("difference in NDCG@k")
+    if others:
+        with pictures.one(
+            f"The same minus that of {baseline.learner}, query by query: 95 % intervals of the "
+            "paired differences.",
+            **how,
+        ) as axes:
+            comparisons.metric_by_cutoff(at_cutoffs, baseline=str(baseline.learner), ax=axes)
+            axes.set_ylabel("difference in NDCG@k")
+    return pictures
 
 
 def _query_by_query(row: Row) -> tuple[str, str]:
@@ -287,7 +254,7 @@ def _query_by_query(row: Row) -> tuple[str, str]:
         f"{row.metric.upper()} of each test query, {first.learner} minus {second.learner}, sorted.",
         2.6,
     ) as axes:
-        query_differences(first.pooled(row.metric), second.pooled(row.metric), ax=axes)
+        comparisons.query_differences(first.pooled(row.metric), second.pooled(row.metric), ax=axes)
         axes.set_ylabel(f"difference in {row.metric.upper()}")
         for patch in axes.patches:
             patch.set_rasterized(True)  # so that thousands of queries take no more space than ten

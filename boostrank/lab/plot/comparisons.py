@@ -17,7 +17,7 @@ from boostrank.lab.plot.axes import (
 )
 from boostrank.lab.results import Row, best_first
 from boostrank.lab.stats import SIGNIFICANT, half_width
-from boostrank.objectives.validation import Floats, check_choice, check_flag
+from boostrank.objectives.validation import Floats, Integers, check_choice, check_flag
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -93,21 +93,17 @@ def learning_curves(
     return finish_axes(axes, ax)
 
 
-def draw_host_curves(
-    rows: Sequence[Row], ax: "Axes", styles: Mapping[str, Mapping[str, Any]]
-) -> None:
-    """Draw the learning curves of one host's rows, under the host's name."""
-    learning_curves({row.learner.label: row.curve for row in rows}, ax=ax)
+def draw_host_curves(mine: Sequence[Row], rows: Sequence[Row], ax: "Axes") -> None:
+    """Draw the learning curves of one host's rows, with the looks and the limits of all rows."""
+    learning_curves({row.learner.label: row.curve for row in mine}, ax=ax)
+    styles = row_styles(rows)
     for line in ax.get_lines():
         line.set(**styles.get(str(line.get_label()), {}))
-    ax.set_title(rows[0].learner.host)
-
-
-def curve_limits(rows: Sequence[Row]) -> tuple[float, float]:
-    """Return limits for learning curves without the first rounds, which would squeeze the lines."""
+    # The first rounds would squeeze the lines.
     late = np.concatenate([row.curve[len(row.curve) // 10 :] for row in rows])
     space = 0.05 * (late.max() - late.min()) + 1e-3
-    return late.min() - space, late.max() + space
+    ax.set_ylim(late.min() - space, late.max() + space)
+    ax.set_title(mine[0].learner.host)
 
 
 def metric_by_cutoff(
@@ -160,11 +156,19 @@ def metric_by_cutoff(
     check_labelled("figures", figures, "what boostrank.evaluate(..., per_query=True) returns")
     if baseline is not None:
         check_choice("baseline", baseline, figures)
-    values = _by_cutoff(figures, measure)
-    cutoffs = np.array(list(next(iter(values.values()))))
+    cutoffs, values = _by_cutoff(figures, measure)
     drawn = [label for label in values if label != baseline]
-    theirs = None if baseline is None else values[baseline]
-    intervals = [_intervals(label, values[label], theirs) for label in drawn]
+    intervals = []
+    for label in drawn:
+        counted = values[label] - (0.0 if baseline is None else values[baseline])
+        n_counted = np.count_nonzero(~np.isnan(counted), axis=1)
+        if n_counted.min() < 2:
+            raise ValueError(
+                f"figures[{label!r}] must have at least two queries with a value at "
+                f"{cutoffs[np.argmin(n_counted)]}, got {n_counted.min()}: a single one has no "
+                "interval"
+            )
+        intervals.append((np.nanmean(counted, axis=1), [half_width(each) for each in counted]))
     axes = start_axes(ax)
     # Side by side at each cut-off, within two thirds of the narrowest gap.
     gap = 2 / 3 * np.diff(cutoffs).min(initial=1)
@@ -192,8 +196,8 @@ def metric_by_cutoff(
 
 def _by_cutoff(
     figures: Mapping[str, Mapping[str, Any]], measure: str
-) -> dict[str, dict[int, Floats]]:
-    """Return each label's values by ascending cut-off, the same cut-offs and queries for all."""
+) -> tuple[Integers, dict[str, Floats]]:
+    """Return ascending cut-offs, and each label's values (n_cutoffs, n_queries)."""
     values: dict[str, dict[int, Floats]] = {}
     for label, metrics in figures.items():
         check_labelled(f"figures[{label!r}]", metrics, "arrays, by metric")
@@ -208,31 +212,16 @@ def _by_cutoff(
                 f"such as '{measure}@10', got {', '.join(metrics)}"
             )
         values[label] = dict(sorted(by_cutoff.items()))
-    first, *others = values.values()
-    for label, other in zip(list(values)[1:], others, strict=True):
-        if list(other) != list(first) or len(other[min(other)]) != len(first[min(first)]):
+        first = next(iter(values))
+        shapes = ([(k, len(each)) for k, each in values[name].items()] for name in (first, label))
+        if len(set(map(tuple, shapes))) > 1:
             raise ValueError(
                 f"figures must have the same metrics and queries for every label, but those of "
-                f"{label!r} differ from those of {next(iter(values))!r}"
+                f"{label!r} differ from those of {first!r}"
             )
-    return values
-
-
-def _intervals(
-    label: str, values: Mapping[int, Floats], baseline: Mapping[int, Floats] | None
-) -> tuple[Floats, Floats]:
-    """Return means and half widths of 95 % intervals at each cut-off."""
-    means, halves = np.empty((2, len(values)))
-    for i, (k, each) in enumerate(values.items()):
-        counted = each - (0.0 if baseline is None else baseline[k])
-        n_counted = np.count_nonzero(~np.isnan(counted))
-        if n_counted < 2:
-            raise ValueError(
-                f"figures[{label!r}] must have at least two queries with a value at {k}, got "
-                f"{n_counted}: a single one has no interval"
-            )
-        means[i], halves[i] = np.nanmean(counted), half_width(counted)
-    return means, halves
+    return np.array(list(values[first])), {
+        label: np.array(list(each.values())) for label, each in values.items()
+    }
 
 
 def query_differences(values: Any, baseline: Any, *, ax: "Axes | None" = None) -> "Axes":
