@@ -87,19 +87,9 @@ class Comparison:
         -------
         pandas.DataFrame
         """
-        frames = [
-            _pandas().DataFrame(
-                {
-                    "learner": str(row.learner),
-                    "fold": fold.fold,
-                    "qid": fold.qid,
-                    **{name: fold.figures[name] for name in self.settings.metrics},
-                }
-            )
-            for row in self.rows
-            for fold in row.folds
-        ]
-        return _pandas().concat(frames, ignore_index=True)
+        lines = [[str(row.learner), *line] for row in self.rows for line in row.by_query()]
+        columns = ["learner", "fold", "qid", *self.settings.metrics]
+        return _pandas().DataFrame(lines, columns=columns)
 
     def to_latex(self) -> str:
         r"""Return the summary as a LaTeX table, as `boostrank compare --latex` prints it.

@@ -12,12 +12,7 @@ _ESCAPES = str.maketrans({char: rf"\{char}" for char in "_%&#{}"})
 
 
 def latex_table(rows: Sequence[Row], settings: Settings) -> str:
-    r"""Return the rows of a comparison as a ``table`` for ``\usepackage{booktabs}``, best first.
-
-    It has metrics, the difference with half its interval and both p-values. The best value of each
-    metric is bold, an asterisk marks rows that differ from the baseline after Holm's correction,
-    and the caption says how that was tested.
-    """
+    r"""Return the rows, best first, as a ``table`` for ``\usepackage{booktabs}``."""
     baseline = rows[0]
     metrics = list(dict.fromkeys((settings.metric, *settings.other_metrics)))
     best = {name: max(sign_of(name) * row.mean(name) for row in rows) for name in metrics}

@@ -91,10 +91,7 @@ def refusal(learner: Learner, labels: Floats, settings: Settings) -> str:
 
 
 def baseline_first(chosen: Sequence[Learner], baseline: str | None) -> list[Learner]:
-    """Move the baseline, by default the first learner, to the front.
-
-    Each later row is then complete once it is trained.
-    """
+    """Move the baseline, by default the first, to the front: the others are tested against it."""
     by_name = {str(learner): learner for learner in chosen}
     first = by_name[check_choice("baseline", baseline or str(chosen[0]), by_name)]
     return [first, *(learner for learner in chosen if learner is not first)]

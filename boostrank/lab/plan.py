@@ -16,7 +16,7 @@ from boostrank.lab.settings import Settings
 from boostrank.messages import package_of
 from boostrank.metrics.definitions import METRICS, parse_name
 from boostrank.objectives import Objective
-from boostrank.objectives.validation import FOR_NUMBERS, Floats, check_choice
+from boostrank.objectives.validation import FOR_NUMBERS, check_choice
 
 Counted = npt.NDArray[np.bool_]
 
@@ -50,9 +50,6 @@ def make_plan(
 
     All that the user has `named` must fit; None stands for all objectives that fit. `settings` are
     those for the labels. For `hosts` and `baseline` see `learners` and `baseline_first`.
-
-    A named objective, metric or baseline that these labels do not fit, folds without queries that
-    the metric counts, and unknown names are a ValueError.
     """
     for host, own in settings.params.items():
         if not isinstance(own, Mapping):
@@ -75,8 +72,18 @@ def make_plan(
             f"Labels from {labels.min():g} to {labels.max():g} are no grades: metrics are those of "
             "whole orders."
         )
-    everything = learners(named, hosts, rounds=settings.rounds)
-    kept, reasons = fitting(everything, labels, settings, named or {})
+    kept: list[Learner] = []
+    reasons: dict[str, dict[str, None]] = {}
+    for learner in learners(named, hosts, rounds=settings.rounds):
+        why = refusal(learner, labels, settings)
+        if not why:
+            kept.append(learner)
+        elif learner.label in (named or ()):
+            raise ValueError(f"{learner.label} cannot be trained: {why}")
+        else:
+            reasons.setdefault(why if learner.builtin else "grades", {})[learner.label] = None
+    if not kept:
+        raise ValueError(f"nothing can be trained on these labels: use {FOR_NUMBERS}")
     if reasons:
         said = "; ".join(f"{', '.join(names)} ({why})" for why, names in reasons.items())
         notes.append(f"Left out, for labels that they do not take: {said}.")
@@ -91,34 +98,6 @@ def missing_hosts() -> list[str]:
         for host in HOSTS
         if host not in found
     ]
-
-
-def fitting(
-    everything: Sequence[Learner],
-    labels: Floats,
-    settings: Settings,
-    named: Mapping[str, Objective],
-) -> tuple[list[Learner], dict[str, list[str]]]:
-    """Return the learners that these labels fit, and the names of the others by the reason.
-
-    None of the others may have been named.
-    """
-    kept: list[Learner] = []
-    reasons: dict[str, list[str]] = {}
-    for learner in everything:
-        why = refusal(learner, labels, settings)
-        if not why:
-            kept.append(learner)
-        elif learner.label in named:
-            raise ValueError(f"{learner.label} cannot be trained: {why}")
-        else:
-            why = why if learner.builtin else "grades"
-            names = reasons.setdefault(why, [])
-            if learner.label not in names:
-                names.append(learner.label)
-    if not kept:
-        raise ValueError(f"nothing can be trained on these labels: use {FOR_NUMBERS}")
-    return kept, reasons
 
 
 def counted_queries(data: RankingData, settings: Settings, also: Sequence[str] = ()) -> Counted:

@@ -4,7 +4,8 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
@@ -38,9 +39,6 @@ class ResultStore:
     ``summary.csv`` has a line for each learner, ``queries.csv`` one for each learner and test
     query. Numbers have all their digits. A query that the convention leaves out has empty fields,
     and so has a failed row.
-
-    The folder is created if absent, and files of an earlier run in it are replaced, but for its
-    results if they are to be used. What cannot be made, read or written is an OSError.
     """
 
     def __init__(
@@ -72,13 +70,9 @@ class ResultStore:
             with naming(self.path):
                 lines = self.path.read_text(encoding="utf-8", errors="replace").splitlines()
             for line in lines:
-                try:
+                with suppress(ValueError, TypeError, KeyError):  # it was stopped while it wrote
                     read = json.loads(line)
-                except json.JSONDecodeError:
-                    continue  # the run was stopped while it wrote this line
-                whole = isinstance(read, dict) and {"key", "result"} <= set(read)
-                if whole and isinstance(read["key"], dict):
-                    self._lines.append(read)
+                    self._lines.append({name: dict(read[name]) for name in ("key", "result")})
         # A line that was cut off must not swallow the next one.
         write_file(self.path, b"".join(map(_line, self._lines)))
 
@@ -122,13 +116,8 @@ class ResultStore:
         best_rounds = " ".join(str(fold.best_round) for fold in row.folds)
         tested = [row.seconds_per_round, row.difference, row.p_value, best_rounds]
         append(self.summary, as_csv([[*name, *means, *tested, ""]]))
-        lines = []
-        for fold in row.folds:
-            figures = np.column_stack([fold.figures[metric] for metric in self.metrics]).tolist()
-            for qid, values in zip(fold.qid.tolist(), figures, strict=True):
-                shown = ["" if value != value else value for value in values]
-                lines.append([*name, fold.fold, qid, *shown])
-        append(self.queries, as_csv(lines))
+        shown = (["" if each != each else each for each in line] for line in row.by_query())
+        append(self.queries, as_csv([*name, *line] for line in shown))
 
 
 def _line(value: dict[str, Any]) -> bytes:
@@ -163,16 +152,14 @@ def sources(objective: Objective | str) -> str:
     # An editable installation keeps the objectives outside the package's folder.
     folders = (Path(boostrank.__file__).parent, Path(objectives.__file__).parent)
     paths = {path for folder in folders for path in folder.rglob("*.py")}
-    files = set(_files(objective))
-    read = (path.read_bytes() for path in sorted(paths | {each for each in files if each}))
-    return digest([*read, os.urandom(8)] if None in files else read)
-
-
-def _files(objective: Objective | str) -> Iterator[Path | None]:
-    """Yield the files of the classes of an objective and of those inside it."""
+    unknown = b""
     for own in all_inside(objective) if isinstance(objective, Objective) else ():
         file = getattr(sys.modules.get(type(own).__module__), "__file__", None)
-        yield Path(file) if file and Path(file).is_file() else None
+        if file and Path(file).is_file():
+            paths.add(Path(file))
+        else:
+            unknown = os.urandom(8)
+    return digest([*(path.read_bytes() for path in sorted(paths)), unknown])
 
 
 def _fold_result(stored: dict[str, Any]) -> FoldResult:

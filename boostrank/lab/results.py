@@ -1,7 +1,7 @@
 """The results of a comparison: a learner in one fold, and over all folds against the baseline."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -61,6 +61,13 @@ class Row:
     def pooled(self, metric: str) -> Floats:
         """Return the values of the test queries of all folds."""
         return np.concatenate([fold.figures[metric] for fold in self.folds])
+
+    def by_query(self) -> Iterator[list[Any]]:
+        """Yield the fold, the id and all reported metrics of each test query."""
+        for fold in self.folds:
+            values = [fold.figures[metric].tolist() for metric in self.settings.metrics]
+            for of_query in zip(fold.qid.tolist(), *values, strict=True):
+                yield [fold.fold, *of_query]
 
     @property
     def n_tested(self) -> int:

@@ -26,7 +26,6 @@ from boostrank.lab.settings import Settings, sign_of
 from boostrank.lab.stats import load_stats
 from boostrank.lab.words import one_line
 from boostrank.objectives import Objective
-from boostrank.objectives.validation import Floats
 
 
 def run_fold(
@@ -36,25 +35,19 @@ def run_fold(
     settings: Settings,
     on_round: Callable[[], object] | None = None,
 ) -> FoldResult:
-    """Train a learner on the fold of a number, choose its best round and test it.
-
-    `on_round` is called after each boosting round. The `seconds_per_round` of the result are those
-    of training, without evaluation, divided by the rounds.
-    """
+    """Train a learner on the fold of a number, choose its best round and test it."""
     if isinstance(learner.objective, Objective):
         # Loads or compiles the kernels, so that the first round does not include that time.
         for setting in settings_of(learner.objective):
             setting.grad_hess([0.0, 0.0], [1, 0], [2], round=1)
     model, seconds = TRAINERS[learner.host].train(learner.objective, fold.train, settings, on_round)
 
-    def chosen_metric(scores: Floats) -> float:
-        values = settings.measure(scores, fold.validation, (settings.metric,))
-        return float(np.nanmean(values[settings.metric]))
-
-    curve = np.array([chosen_metric(scores) for scores in model.staged(fold.validation.X)])
+    metric, held = settings.metric, fold.validation
+    stages = (settings.measure(scores, held, (metric,)) for scores in model.staged(held.X))
+    curve = np.array([np.nanmean(values[metric]) for values in stages])
     best_round = len(curve)
     if not settings.fixed_rounds:
-        best_round = int(np.argmax(sign_of(settings.metric) * curve)) + 1
+        best_round = int(np.argmax(sign_of(metric) * curve)) + 1
     test = fold.test
     return FoldResult(
         fold=number,
@@ -75,25 +68,17 @@ class Run:
     plan: Plan
     #: Where results and rows are kept as soon as they are there; None: nowhere.
     store: ResultStore | None = None
-    #: Results by learner and fold.
-    known: dict[Learner, dict[int, FoldResult]] = field(init=False)
     #: The learners that are done, the baseline first.
     rows: list[Row] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.known = {learner: {} for learner in self.plan.queue}
-        if self.store is None:
-            return
-        for learner, fold in product(self.plan.queue, self.plan.numbers):
-            result = self.store.find(learner, fold)
-            if result is not None:
-                self.known[learner][fold] = result
-
-    @property
-    def n_known(self) -> int:
-        """Number of results so far."""
-        return sum(map(len, self.known.values()))
+        #: Results so far, by learner and fold.
+        self.known: dict[tuple[Learner, int], FoldResult] = {}
+        if self.store is not None:
+            for key in product(self.plan.queue, self.plan.numbers):
+                if found := self.store.find(*key):
+                    self.known[key] = found
 
     @property
     def n_results(self) -> int:
@@ -102,16 +87,15 @@ class Run:
 
     def missing(self, learner: Learner) -> list[int]:
         """Return the folds that the learner has not been trained on."""
-        return [fold for fold in self.plan.numbers if fold not in self.known[learner]]
+        return [fold for fold in self.plan.numbers if (learner, fold) not in self.known]
 
     @property
     def resumed(self) -> str:
         """Say how many results an earlier run has left, and why others are not used."""
         if self.store is None:
             return ""
-        said = f"{self.n_known} of {self.n_results} results are in {self.store.path}"
-        stale = self.store.stale
-        if stale:
+        said = f"{len(self.known)} of {self.n_results} results are in {self.store.path}"
+        if stale := self.store.stale:
             differing = sorted({name for each in stale for name in each})
             said += f"; {len(stale)} are not used: made with other {', '.join(differing)}"
         return said
@@ -125,11 +109,9 @@ class Run:
     ) -> Row | Failure:
         """Train a learner of the queue on the folds that are missing; the baseline comes first.
 
-        `on_round` is called after each boosting round. With `strict`, the error of a learner that
-        fails is raised. That of the baseline always is: without it there is nothing to test
-        against.
+        With `strict`, the error of a learner that fails is raised. That of the baseline always is:
+        without it there is nothing to test against.
         """
-        known = self.known[learner]
         done: Row | Failure
         for number in self.missing(learner):
             fold = self.plan.folds.fold(number)
@@ -143,9 +125,9 @@ class Run:
                 break
             if self.store is not None:  # a full disk is not the learner's fault
                 self.store.add(learner, result)
-            known[number] = result
+            self.known[learner, number] = result
         else:
-            results = tuple(known[number] for number in self.plan.numbers)
+            results = tuple(self.known[learner, number] for number in self.plan.numbers)
             done = Row(learner, results, self.rows[0] if self.rows else None, self.plan.settings)
             self.rows.append(done)
         if self.store is not None:
@@ -171,7 +153,7 @@ def running(plan: Plan, folder: Path | None, *, resume: bool, again: str) -> Ite
             yield run
         except KeyboardInterrupt as interrupt:
             interrupt.add_note(
-                f"{run.n_known} of {run.n_results} results are saved in {store.path}, and "
+                f"{len(run.known)} of {run.n_results} results are saved in {store.path}, and "
                 f"{len(run.rows)} of {len(plan.queue)} rows are complete in {store.summary}; "
                 f"{again} continues from there"
             )

@@ -127,10 +127,7 @@ class Settings:
     def measure(
         self, scores: Floats, data: RankingData, metrics: Sequence[str]
     ) -> dict[str, Floats]:
-        """Return metrics of every query, by the rules; NaN where one does not count.
-
-        Their mean over queries is what a comparison or a search goes by.
-        """
+        """Return metrics of every query, by the rules; NaN where one does not count."""
         return evaluate(scores, data.y, data.group, metrics, **self.rules, per_query=True)
 
     def for_labels(self, labels: Floats, *, chosen: bool) -> Self:

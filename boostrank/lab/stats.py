@@ -67,10 +67,7 @@ def paired_p_value(a: Floats, b: Floats, *, seed: int, test: str = "randomisatio
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values corrected for their number by Holm's step-down procedure, in their order.
-
-    The k-th smallest of m is multiplied by m + 1 - k, and none is smaller than the one before it.
-    """
+    """Return p-values corrected for their number by Holm's step-down procedure, in their order."""
     order = np.argsort(p_values, kind="stable")
     multiplied = np.asarray(p_values)[order] * np.arange(len(order), 0, -1)
     corrected = np.minimum(np.maximum.accumulate(multiplied), 1.0)

@@ -182,11 +182,12 @@ def compare(
     plan = make_plan(named, split, settings, hosts=own_hosts, baseline=baseline)
     for note in plan.notes:
         output.say(note)
-    trained_on = ",".join(dict.fromkeys(learner.host for learner in plan.queue))
-    spelled: dict[str, object] = {"metric": metric or settings.metric}
-    if preset is None:
-        spelled["leaves"] = settings.leaves
-    command = _command_line(context, hosts=trained_on, **spelled)
+    command = _command_line(
+        context,
+        hosts=",".join(dict.fromkeys(learner.host for learner in plan.queue)),
+        metric=metric or settings.metric,
+        leaves=leaves if preset else settings.leaves,
+    )
     with running(plan, out, resume=resume, again="the same command with --resume") as run:
         if resume:
             output.say(run.resumed)
@@ -205,7 +206,7 @@ def compare(
 def _train(run: Run, *, debug: bool) -> None:
     """Train all learners, with a progress bar."""
     rounds = run.plan.settings.rounds
-    with output.progress_bar("rounds", (run.n_results - run.n_known) * rounds) as progress:
+    with output.progress_bar("rounds", (run.n_results - len(run.known)) * rounds) as progress:
         (task,) = progress.task_ids
         end = 0
         for learner in run.plan.queue:
