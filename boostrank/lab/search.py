@@ -255,10 +255,7 @@ class _Job:
 def cross_validate(
     job: _Job, params: Mapping[str, Any], folds: Sequence[tuple[Integers, ...]]
 ) -> Floats:
-    """Return the metric of every query after each of the marks, from the fold that tests it.
-
-    It is NaN for a query that no fold tests.
-    """
+    """Return the metric of every query after each mark, from the fold that tests it, or NaN."""
     learner, data, marks = job.learner, job.data, job.marks
     objective, settings = tried(learner, job.settings, params)
     result = np.full((len(data.group), len(marks)), np.nan)
@@ -390,10 +387,10 @@ def _repeats(
     data: RankingData, settings: Settings, n_folds: int, n_repeats: int, folds: Any
 ) -> list[Sequence[tuple[Integers, ...]]]:
     """Return the folds of each repeat, of which the queries that count can choose a trial."""
-    seeds = range(settings.seed, settings.seed + check_count("n_repeats", n_repeats))
-    made = (
-        [folds] if folds is not None else [group_folds(data.group, n_folds, seed=s) for s in seeds]
-    )
+    made = [folds]
+    if folds is None:
+        seeds = (settings.seed + i for i in range(check_count("n_repeats", n_repeats)))
+        made = [group_folds(data.group, n_folds, seed=seed) for seed in seeds]
     repeats: list[Sequence[tuple[Integers, ...]]] = [query_positions(data, each) for each in made]
     for fold in repeats[0]:
         if len(fold) != 2:
@@ -415,16 +412,30 @@ def _repeats(
 
 def _search(optuna: Any, study: "optuna.Study", job: _Job, n_trials: int) -> Iterator[Trial]:
     """Yield `n_trials` trials: those that the study holds, then new ones."""
-    for known, frozen in enumerate(_finished(study)[:n_trials]):
-        yield _read(known, frozen)
+    yield from _ended(study)[:n_trials]
     for running in study.get_trials(deepcopy=False, states=[optuna.trial.TrialState.RUNNING]):
         study.tell(running.number, state=optuna.trial.TrialState.FAIL)  # it was interrupted
-    for number in range(len(_finished(study)), n_trials):
+    for number in range(len(_ended(study)), n_trials):
         # A new generator for each trial: a resumed search draws what an uninterrupted one would.
         seed = int(np.random.default_rng((job.settings.seed, number)).integers(2**32))
         study.sampler = optuna.samplers.TPESampler(seed=seed)
         _run_trial(optuna, study, job)
-        yield _read(number, _finished(study)[-1])
+        yield _ended(study)[-1]
+
+
+def _ended(study: "optuna.Study") -> list[Trial]:
+    """Return the trials that were not interrupted."""
+    ended = [t for t in study.get_trials(deepcopy=False) if t.state.name in ("COMPLETE", "PRUNED")]
+    return [
+        Trial(
+            number=number,
+            params=dict(each.params),
+            pruned=each.state.name == "PRUNED",
+            rounds=each.user_attrs["rounds"],
+            figures=np.array(each.user_attrs["figures"], dtype=np.float64),
+        )
+        for number, each in enumerate(ended)
+    ]
 
 
 def _open_study(optuna: Any, job: _Job, out: Path, prune: bool) -> Any:
@@ -474,17 +485,19 @@ def _run_trial(optuna: Any, study: "optuna.Study", job: _Job) -> None:
     sign = sign_of(job.settings.metric)  # a study maximizes
     for repeat, folds in enumerate(job.repeats):
         done.append(cross_validate(job, params, folds))
-        figures = np.mean(done, axis=0)
-        column = one_standard_error(sign * figures)
-        asked.report(sign * float(np.nanmean(figures[:, column])), repeat)
+        stages = np.mean(done, axis=0)
+        column = one_standard_error(sign * stages)
+        figures = stages[:, column]
+        value = sign * float(np.nanmean(figures))
+        asked.report(value, repeat)
         if repeat + 1 < len(job.repeats) and asked.should_prune():
             break
     asked.set_user_attr("rounds", job.marks[column])
-    asked.set_user_attr("figures", figures[:, column].tolist())
+    asked.set_user_attr("figures", figures.tolist())
     if len(done) < len(job.repeats):
         study.tell(asked, state=optuna.trial.TrialState.PRUNED)
     else:
-        study.tell(asked, sign * float(np.nanmean(figures[:, column])))
+        study.tell(asked, value)
 
 
 def _proposed(trial: "optuna.Trial", name: str, entry: Span | OneOf) -> Any:
@@ -495,26 +508,8 @@ def _proposed(trial: "optuna.Trial", name: str, entry: Span | OneOf) -> Any:
     return trial.suggest_float(name, entry.low, entry.high, log=entry.log)
 
 
-def _finished(study: "optuna.Study") -> list[Any]:
-    return [t for t in study.get_trials(deepcopy=False) if t.state.name in ("COMPLETE", "PRUNED")]
-
-
-def _read(number: int, frozen: Any) -> Trial:
-    attributes = frozen.user_attrs
-    return Trial(
-        number=number,
-        params=dict(frozen.params),
-        pruned=frozen.state.name == "PRUNED",
-        rounds=attributes["rounds"],
-        figures=np.array(attributes["figures"], dtype=np.float64),
-    )
-
-
 def write_trials(path: Path, tuned: Sequence[Tuned]) -> None:
-    """Write all trials, of the same metric, as CSV, with normal 95 % intervals.
-
-    Differences are from the defaults of the same learner, over the queries of all folds.
-    """
+    """Write all trials, of one metric, as CSV; differences are from the same learner's defaults."""
     ends = ("", "_low", "_high")
     header = [
         *("learner", "trial", "pruned", "rounds"),

@@ -99,10 +99,7 @@ def objective_space(objective: Objective) -> Space:
 
 
 def learner_space(learner: Learner, given: Collection[str] = ()) -> Space:
-    """Return the search space of a learner: its objective, ours or a host's own, and its trees.
-
-    The host's parameters that are `given`, by their usual names, are not searched.
-    """
+    """Return what is searched of a learner's objective and trees: not what is `given`."""
     own: Space = {}
     trees = TREES[learner.host]
     if isinstance(learner.objective, str):

@@ -168,14 +168,6 @@ def _table(tuned: list[search.Tuned]) -> tuple[list[str], list[list[str]]]:
             shown = f"{difference:+.4f}{output.plus_minus(*ends)}"
             if trial is tuned[0].best:
                 shown = "baseline"
-            lines.append(
-                [
-                    str(one.learner),
-                    what,
-                    f"{mean:.4f}",
-                    shown,
-                    str(trial.rounds),
-                    f"{low:.4f} to {high:.4f}",
-                ]
-            )
+            figures = [f"{mean:.4f}", shown, str(trial.rounds), f"{low:.4f} to {high:.4f}"]
+            lines.append([str(one.learner), what, *figures])
     return headings, lines
