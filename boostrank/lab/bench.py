@@ -8,10 +8,6 @@ least.
 
 Both sides do the same work: neither normalises scores or queries, except in the rows that say so.
 The rows against a host's default show what people run: each side as it comes.
-
-Training is timed round by round: one round of the built-in, then one with our objective.
-
-Every objective is also called once on a huge data set, without a host.
 """
 
 import math
@@ -180,13 +176,14 @@ class _XGBoost:
     def __init__(
         self, X: Any, y: Any, group: Any, threads: int, scores: Any = None, n_leaves: int = 0
     ) -> None:
-        trees = {"max_leaves": n_leaves, "max_depth": 0, "grow_policy": "lossguide"}
-        self.common: dict[str, Any] = {
-            "nthread": threads,
+        trees: dict[str, Any] = {"max_depth": 1}
+        if n_leaves:
+            trees = {"max_leaves": n_leaves, "max_depth": 0, "grow_policy": "lossguide"}
+        self.common = trees | {
             "base_score": 0,
             "disable_default_eval_metric": 1,
+            "nthread": threads,
         }
-        self.common |= trees if n_leaves else {"max_depth": 1}
         self.xgboost = import_host("xgboost")
         self.data = self.xgboost.QuantileDMatrix(
             X, y, group=group, base_margin=scores, nthread=threads, max_bin=256
@@ -217,10 +214,7 @@ def _installed_pairs(docs: int) -> tuple[Pair, ...]:
 
 
 def timed_pairs(docs: int, distinct: bool = False) -> tuple[Pair, ...]:
-    """Return the pairs that are timed at a list length.
-
-    For lists or labels that the built-ins do not accept, ours are timed alone, once each.
-    """
+    """Return the pairs timed at a length: ours alone where the built-ins refuse lists or labels."""
     if distinct:
         losses = {
             "lambdarank, all pairs": LambdaRank(norm=False, gain="linear"),
@@ -246,11 +240,7 @@ def measure(
     seed: int = 0,
     distinct: bool = False,
 ) -> Iterator[Timing]:
-    """Time every pair at every list length, with medians over paired runs.
-
-    `threads` are for host and objective alike, the seed is that of labels and scores. With
-    `distinct`, every document of a query has its own label, and our objectives are timed alone.
-    """
+    """Time every pair at every length; with `distinct`, ours alone, on labels that all differ."""
     rng = np.random.default_rng(seed)
     for n in docs:
         n_queries = max(1, (TOTAL_DOCS if n <= LONG_LIST else TOTAL_DOCS // 10) // n)
@@ -258,21 +248,14 @@ def measure(
         group = np.full(n_queries, n)
         y = _labels(rng, total)
         if distinct:
-            y = np.concatenate([rng.permutation(n) * (4.0 / n) for _ in range(n_queries)])
-        scores = rng.normal(size=total)
-        X = rng.normal(size=(total, 1))
+            y = rng.permuted(np.tile(np.arange(n) * (4.0 / n), (n_queries, 1)), axis=1).ravel()
+        scores, X = rng.normal(size=total), rng.normal(size=(total, 1))
         for pair in timed_pairs(n, distinct):
             runs = _paired_runs(pair, X, y, scores, group, repeats, threads)
-            builtin, ours, ours_on_all_cores = runs
-            yield Timing(
-                docs=n,
-                label=pair.label,
-                host=pair.host,
-                ours=median(ours) / total * 1e9,
-                builtin=median(builtin) / total * 1e9,
-                ratio=median(builtin / ours),
-                speedup=median(ours / ours_on_all_cores),
-            )
+            builtin, ours, on_all_cores = runs / total * 1e9
+            medians = median(ours), median(builtin), median(builtin / ours)
+            speedup = median(ours / on_all_cores)
+            yield Timing(n, pair.label, pair.host, *medians, speedup)
 
 
 def _paired_runs(
@@ -314,11 +297,7 @@ def measure_training(
     threads: int = 2,
     seed: int = 0,
 ) -> Iterator[Training]:
-    """Time boosting rounds with our objectives and with the built-ins, on float32 data.
-
-    Results are medians of paired rounds, for queries of each length. `threads` are for host and
-    objective alike.
-    """
+    """Time boosting rounds, ours and the built-ins' in turn, on float32 data; report medians."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_docs, n_features)).astype(np.float32)
     # Grades in the usual shares, partly explained by some of the features.
@@ -349,11 +328,7 @@ def measure_huge(
     threads: int = 2,
     seed: int = 0,
 ) -> Iterator[HugeCall]:
-    """Call every objective on a huge data set, as LightGBM does, and measure time and memory.
-
-    `begin` is called with the name of each objective before it begins: some take minutes. There are
-    `n_docs` documents in queries of `docs`.
-    """
+    """Call each objective on a huge data set, as LightGBM does, after `begin` with its name."""
     rng = np.random.default_rng(seed)
     group = np.full(n_docs // docs, docs)
     total = int(group.sum())

@@ -68,7 +68,6 @@ def given_folds(data: RankingData, folds: Any) -> Folds:
 
     Without validation parts, the rounds are chosen on a fifth of the training queries: the last
     ones if all training queries come before those that test, with the same gap; else every fifth.
-    Folds with nothing left to train are a ValueError; so is what `query_positions` refuses.
     """
     positions = [
         fold if len(fold) == 3 else _held_out(number, *fold)
@@ -87,10 +86,7 @@ def _go_forward(positions: Sequence[tuple[Integers, ...]]) -> bool:
 
 
 def note_on_time(data: RankingData, positions: Sequence[tuple[Integers, ...]]) -> str:
-    """Say that folds train on dates after those that they test; "" if they do not.
-
-    Also "" for folds that go forward, of which `warn_of_order` says so.
-    """
+    """Say that folds train on dates after those they test; "" if not, or if they go forward."""
     ids = data.qid[query_starts(data.qid)[0]]
     if not _are_dates(ids) or _go_forward(positions):
         return ""
@@ -142,9 +138,6 @@ def query_positions(data: RankingData, folds: Any) -> list[tuple[Integers, ...]]
     A splitter of scikit-learn splits queries, in the order of the data. Folds (train, test) or
     (train, validation, test) hold arrays of positions of queries, or of rows of whole queries as
     `group_folds` returns them: they are rows if one of them is not the position of a query.
-
-    Refused are anything else; positions that are no whole numbers, out of range or repeated; parts
-    of a fold that overlap; rows that split a query; a query that is tested twice.
     """
     n_queries = len(data.group)
     if hasattr(folds, "split") and not isinstance(folds, str):
@@ -157,7 +150,16 @@ def query_positions(data: RankingData, folds: Any) -> list[tuple[Integers, ...]]
             "folds must be pairs of (train, test), as boostrank.group_folds returns them, or a "
             f"splitter of scikit-learn such as TimeSeriesSplit, got {folds!r}"
         )
-    read = [_arrays(number, fold) for number, fold in enumerate(folds, start=1)]
+    read: list[tuple[Integers, ...]] = []
+    for number, fold in enumerate(folds, start=1):
+        if len(fold) not in (2, 3):
+            raise ValueError(
+                f"fold {number} must be (train, test) or (train, validation, test), got "
+                f"{len(fold)} parts"
+            )
+        read.append(tuple(check_whole(f"fold {number}", part, 0) for part in fold))
+        if not all(map(len, read[-1])):
+            raise ValueError(f"fold {number} has an empty part")
     if not read:
         raise ValueError("folds must hold at least one fold, got none")
     limit = max(int(part.max()) for fold in read for part in fold)
@@ -186,18 +188,6 @@ def query_positions(data: RankingData, folds: Any) -> list[tuple[Integers, ...]]
     if _go_forward(read):
         warn_of_order(data)
     return read
-
-
-def _arrays(number: int, fold: Any) -> tuple[Integers, ...]:
-    if len(fold) not in (2, 3):
-        raise ValueError(
-            f"fold {number} must be (train, test) or (train, validation, test), got {len(fold)} "
-            "parts"
-        )
-    parts = tuple(check_whole(f"fold {number}", part, 0) for part in fold)
-    if not all(map(len, parts)):
-        raise ValueError(f"fold {number} has an empty part")
-    return parts
 
 
 def _whole_queries(data: RankingData, query: Integers, rows: Integers, number: int) -> Integers:

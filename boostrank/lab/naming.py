@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import MISSING
 from typing import Any
 
@@ -20,26 +21,20 @@ OF_FOLDS = (
 _LONGEST = 60
 
 
-def _value(text: str) -> Any:
-    """Read a parameter: a Python literal if it is one, otherwise a word."""
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
-        return text
-
-
 def parse_params(pairs: list[str], objective: str) -> dict[str, Any]:
-    """Read ``k=10`` and the like."""
-    params = {}
+    """Read ``k=10`` and the like; what is no literal of Python is a word."""
+    params: dict[str, Any] = {}
     for pair in pairs:
-        key, equals, text = pair.partition("=")
+        key, equals, text = (piece.strip() for piece in pair.partition("="))
         if not (key and equals and text):
             raise ValueError(
                 f"a parameter of {objective} is written name=value, such as k=10; got {pair!r}"
             )
-        if key.strip() in params:
-            raise ValueError(f"the parameter {key.strip()!r} of {objective} is given twice")
-        params[key.strip()] = _value(text.strip())
+        if key in params:
+            raise ValueError(f"the parameter {key!r} of {objective} is given twice")
+        params[key] = text
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            params[key] = ast.literal_eval(text)
     return params
 
 
@@ -78,10 +73,7 @@ def _of_host(label: str) -> str:
 
 
 def named_objectives(objectives: Iterable[str | Objective], rounds: int) -> dict[str, Objective]:
-    """Return objectives, given by name, with parameters or as objects, by their names in tables.
-
-    Two of one name are refused, and one that has something for rows of one training set.
-    """
+    """Return objectives, given by name, with parameters or as objects, by their names in tables."""
     made: dict[str, Objective] = {}
     for each in objectives:
         if isinstance(each, str):

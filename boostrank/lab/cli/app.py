@@ -18,13 +18,6 @@ EXIT_CODES = """
 """
 
 
-def _said(error: Exception) -> str:
-    """Return an error's message; for a file that cannot be opened, its name and the reason."""
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{error.filename}: {error.strerror[0].lower()}{error.strerror[1:]}"
-    return one_line(error) or "out of memory"
-
-
 class _Commands(TyperGroup):
     """Prints the package's errors as one line."""
 
@@ -41,7 +34,10 @@ class _Commands(TyperGroup):
         except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
             if ctx.params["debug"]:
                 raise
-            say(_said(error))
+            said = one_line(error) or "out of memory"
+            if isinstance(error, OSError) and error.filename is not None and error.strerror:
+                said = f"{error.filename}: {error.strerror[0].lower()}{error.strerror[1:]}"
+            say(said)
             raise typer.Exit(WRONG) from error
         except KeyboardInterrupt as interrupt:
             say("; ".join(["interrupted", *getattr(interrupt, "__notes__", ())]))

@@ -64,6 +64,8 @@ def bench(
 
     Against the hosts that are installed.
     """
+    if train + huge + distinct > 1:
+        raise ValueError("--train, --huge and --distinct are different benchmarks: give one")
     if huge and docs is not None:
         raise ValueError("--huge uses lists of 120 documents: leave --docs out")
     docs = docs or (TRAINED if train else LENGTHS)
@@ -73,10 +75,6 @@ def bench(
     check_count("repeats", repeats)
     out.mkdir(parents=True, exist_ok=True)
     console = make_console()
-    if train and huge:
-        raise ValueError("--train and --huge are different benchmarks: give one of them")
-    if distinct and (train or huge):
-        raise ValueError("--distinct cannot be used with --train or --huge: leave it out")
     timed = [] if huge or distinct else installed(HOSTS)
     for note in missing_hosts() if timed else ():
         say(note)
@@ -101,9 +99,8 @@ def bench(
             "Nanoseconds per document; ratio: built-in / ours; speedup: ours on all cores; "
             f"medians of {repeats} paired runs"
         )
-        progress = progress_bar(
-            "pairs", sum(len(timings.timed_pairs(n, distinct)) for n in lengths)
-        )
+        total = sum(len(timings.timed_pairs(n, distinct)) for n in lengths)
+        progress = progress_bar("pairs", total)
         measured = timings.measure(lengths, repeats=repeats, distinct=distinct, **how)
     names = [entry.name for entry in fields(kind)]
     write_file(path, as_csv([names]))

@@ -184,23 +184,15 @@ def _with_data(
         read = load_letor(data)
         order = np.arange(len(read.y))
     if isinstance(scores, dict):
-        return _in_places(path, scores, read), read
+        place = np.concatenate([np.arange(size) for size in read.group])
+        keys = list(zip(read.qid.astype(str).tolist(), place.astype(str).tolist(), strict=True))
+        for qid, at in keys:
+            if (qid, at) not in scores:
+                raise ValueError(f"{path} has no score for document {at} (from 0) of query {qid}")
     if len(scores) != len(read.y):
         raise ValueError(
             f"{path} has {len(scores)} scores, but the data has {len(read.y)} documents"
         )
+    if isinstance(scores, dict):
+        return np.array([scores[key] for key in keys]), read
     return scores[order], read
-
-
-def _in_places(path: Path, places: Places, data: RankingData) -> Floats:
-    ends = np.cumsum(data.group)
-    place = np.arange(len(data.y)) - np.repeat(ends - data.group, data.group)
-    keys = list(zip(data.qid.astype(str).tolist(), place.astype(str).tolist(), strict=True))
-    for key in keys:
-        if key not in places:
-            raise ValueError(
-                f"{path} has no score for document {key[1]} (from 0) of query {key[0]}"
-            )
-    if len(places) > len(keys):
-        raise ValueError(f"{path} has {len(places)} scores, but the data has {len(keys)} documents")
-    return np.array([places[key] for key in keys])

@@ -2,10 +2,12 @@
 
 import inspect
 import re
+from collections.abc import Mapping
 from dataclasses import MISSING, asdict
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
 from boostrank.lab.cli.options import Json, completion
 from boostrank.lab.cli.output import make_console, print_json, print_note
@@ -33,40 +35,33 @@ def objectives(
     """List the objectives, or show one with its parameters and its contract."""
     if name is not None:
         name = make_objective(check_name(name), {}, 1).name  # "auto" is a way to set `blend`
+    described = [_described(each) for each in objective_names() if name in (None, each)]
     if json_:
-        described = [_as_json(each) for each in objective_names() if name in (None, each)]
         print_json(described[0] if name else described)
-    elif name is not None:
-        _print_details(name)
-    else:
-        _print_list()
-
-
-def _print_list() -> None:
+        return
     console = make_console()
-    names = objective_names()
-    width = max(map(len, names)) + 2
-    for name in names:
-        print_note(console, f"{name:<{width}}{_summary(name)}", hanging=width)
+    if name is not None:
+        _print_details(console, described[0])
+        return
+    width = max(len(each["name"]) for each in described) + 2
+    for each in described:
+        print_note(console, f"{each['name']:<{width}}{each['summary']}", hanging=width)
     print_note(console, "'boostrank objectives NAME' shows its parameters and its contract.")
 
 
-def _print_details(name: str) -> None:
-    console, described = make_console(), _as_json(name)
+def _print_details(console: Console, described: Mapping[str, Any]) -> None:
+    name = described["name"]
     print_note(console, f"{name}: boostrank.{described['class']}")
     print_note(console, described["summary"])
     documented = _documented(Objective) | _documented(REGISTRY[name])
+    values = dict.fromkeys(described["required"], "required")
+    values |= {param: f"default {default!r}" for param, default in described["defaults"].items()}
     for heading, host in (("Parameters", False), ("For the host's training", True)):
-        params = {
-            param: default
-            for param, default in _parameters(name).items()
-            if (param in HOST_PARAMETERS) == host
-        }
-        if params:
+        shown = [param for param in values if (param in HOST_PARAMETERS) == host]
+        if shown:
             console.print(f"\n{heading}")
-        for param, default in params.items():
-            value = "required" if default is MISSING else f"default {default!r}"
-            text = f"{param}: {value}. {documented.get(param, '')}".strip()
+        for param in shown:
+            text = f"{param}: {values[param]}. {documented.get(param, '')}".strip()
             print_note(console, text, indent=2, hanging=4)
     console.print("\nContract")
     for claim, value in described["contract"].items():
@@ -87,26 +82,18 @@ def _documented(cls: type[Objective]) -> dict[str, str]:
     }
 
 
-def _as_json(name: str) -> dict[str, Any]:
-    parameters = _parameters(name)
-    contract = make_objective(name, {}, rounds=1).contract
+def _described(name: str) -> dict[str, Any]:
+    """Return what is said of an objective; its own parameters come before those of all."""
+    cls, contract = REGISTRY[name], make_objective(name, {}, rounds=1).contract
+    parameters: dict[str, Any] = {field.name: field.default for field in listed(cls)}
+    parameters |= cls.presets.get(name, {})
     return {
         "name": name,
-        "class": REGISTRY[name].__name__,
-        "summary": _summary(name),
+        "class": cls.__name__,
+        "summary": (cls.__doc__ or "").partition("\n")[0].replace("``", "`"),
         "required": [param for param, default in parameters.items() if default is MISSING],
         "defaults": {
             param: default for param, default in parameters.items() if default is not MISSING
         },
         "contract": asdict(contract) | {"cost": str(contract.cost)},
     }
-
-
-def _parameters(name: str) -> dict[str, Any]:
-    """Return all parameters with their defaults, those of the objective itself first."""
-    cls = REGISTRY[name]
-    return {field.name: field.default for field in listed(cls)} | dict(cls.presets.get(name, {}))
-
-
-def _summary(name: str) -> str:
-    return (REGISTRY[name].__doc__ or "").partition("\n")[0].replace("``", "`")
