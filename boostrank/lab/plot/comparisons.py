@@ -1,6 +1,6 @@
 """Figures of comparisons: curves by round, metrics by cut-off, single queries, the ranking."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +22,8 @@ from boostrank.objectives.validation import Floats, Integers, check_choice, chec
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+# A row, its name, value and interval, and whether it is filled: it differs beyond chance.
+_Line = tuple[Row, str, float, tuple[float, float], bool]
 # Marker of each host's rows.
 _MARKERS = {"lightgbm": "o", "xgboost": "s"}
 
@@ -280,21 +282,10 @@ def query_differences(values: Any, baseline: Any, *, ax: "Axes | None" = None) -
     return finish_axes(axes, ax)
 
 
-def _by_row(
-    axes: "Axes",
-    rows: Sequence[Row],
-    ranked: Sequence[Row],
-    names: Sequence[str],
-    figure: Callable[[Row], tuple[float, tuple[float, float], bool]],
-) -> None:
-    """Draw ranked rows of a comparison one above the other.
-
-    `figure` returns a row's value, its interval and whether it differs from the baseline beyond
-    chance: it is then filled.
-    """
+def _by_row(axes: "Axes", rows: Sequence[Row], ranked: Sequence[_Line]) -> None:
+    """Draw ranked rows of a comparison one above the other."""
     styles = row_styles(rows)
-    for height, row in enumerate(ranked):
-        value, interval, filled = figure(row)
+    for height, (row, _, value, interval, filled) in enumerate(ranked):
         colour = styles[row.learner.label]["color"]
         axes.plot(interval, (height, height), color=colour, linewidth=1.2)
         axes.plot(
@@ -306,7 +297,7 @@ def _by_row(
             fillstyle="full" if filled else "none",
             linestyle="none",
         )
-    axes.set_yticks(range(len(ranked)), names)
+    axes.set_yticks(range(len(ranked)), [name for _, name, *_ in ranked])
     axes.grid(visible=False, axis="y")
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
@@ -346,15 +337,12 @@ def leaderboard(rows: Sequence[Row], *, ax: "Axes | None" = None) -> "Axes":
     ['lightgbm:lambdarank']
     """
     check_sequence("rows", rows, Row)
-    ranked = best_first(rows)[::-1]
     axes = start_axes(ax)
-    _by_row(
-        axes,
-        rows,
-        ranked,
-        [row.learner.label for row in ranked],
-        lambda row: (row.mean(row.metric), row.interval(row.metric), row.p_value < SIGNIFICANT),
-    )
+    ranked: list[_Line] = []
+    for row in best_first(rows)[::-1]:
+        figures = row.mean(row.metric), row.interval(row.metric), row.p_value < SIGNIFICANT
+        ranked.append((row, row.learner.label, *figures))
+    _by_row(axes, rows, ranked)
     axes.set_xlabel(f"test {rows[0].metric.upper()} with 95 % interval over queries")
     for host in dict.fromkeys(row.learner.host for row in rows):
         marker = _MARKERS.get(host, "^")
@@ -407,13 +395,11 @@ def differences(rows: Sequence[Row], *, ax: "Axes | None" = None) -> "Axes":
         raise ValueError("rows must hold a learner other than the baseline, got none")
     axes = start_axes(ax)
     axes.axvline(0.0, color=GREY, linewidth=1.2, zorder=0)
-    _by_row(
-        axes,
-        rows,
-        tested,
-        [str(row.learner) for row in tested],
-        lambda row: (row.difference, row.difference_interval, row.verdict != "level"),
-    )
+    ranked: list[_Line] = []
+    for row in tested:
+        figures = row.difference, row.difference_interval, row.verdict != "level"
+        ranked.append((row, str(row.learner), *figures))
+    _by_row(axes, rows, ranked)
     baseline = tested[0].baseline
     assert baseline is not None
     axes.set_xlabel(f"{baseline.metric.upper()} minus that of {baseline.learner}, 95 % interval")
