@@ -179,11 +179,8 @@ class _XGBoost:
         trees: dict[str, Any] = {"max_depth": 1}
         if n_leaves:
             trees = {"max_leaves": n_leaves, "max_depth": 0, "grow_policy": "lossguide"}
-        self.common = trees | {
-            "base_score": 0,
-            "disable_default_eval_metric": 1,
-            "nthread": threads,
-        }
+        own = {"base_score": 0, "disable_default_eval_metric": 1, "nthread": threads}
+        self.common = trees | own
         self.xgboost = import_host("xgboost")
         self.data = self.xgboost.QuantileDMatrix(
             X, y, group=group, base_margin=scores, nthread=threads, max_bin=256
