@@ -95,7 +95,7 @@ class Tuning(NamedTuple):
 
 
 # Where smooth ranks come first, pairs are visited twice, and those of one grade, too.
-RANKED = Tuning(direct=320)
+RANKED = Tuning(direct=320, block=96)
 # The fit of `norm` has more terms, so longer blocks and all pairs of longer queries pay.
 MANY_TERMS = Tuning(direct=1536, block=256)
 
