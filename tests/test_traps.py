@@ -165,6 +165,7 @@ def test_bagging_by_query(data):
     assert len(trees(sampled)) > len(trees(booster))
 
     params, objective = {**LIGHTGBM, **BY_QUERY}, boostrank.SHFSDCG()
+    later = {"bagging_by_query": [False, *[True] * (ROUNDS - 1)]}
     plain = lgb.LGBMRanker(objective=objective, **BY_QUERY, verbosity=-1)
     ours = LGBMRanker(objective=objective, **BY_QUERY, verbosity=-1)
     for call in (
@@ -174,6 +175,7 @@ def test_bagging_by_query(data):
             {**params, "objective": objective}, dataset(data, params=LIGHTGBM).construct(), ROUNDS
         ),
         lambda: lgb.Booster(params, dataset(data)).update(fobj=objective),
+        lambda: train("lightgbm", objective, data, callbacks=[lgb.reset_parameter(**later)]),
         lambda: plain.fit(data.X, data.y, group=data.group),
         lambda: ours.fit(data.X, data.y, group=data.group),
     ):
@@ -368,23 +370,27 @@ def test_another_training_set_in_an_update_loop(start, data):
     assert trees(booster) == trees(loop("lightgbm", objective, data, 3))
 
 
-@pytest.mark.parametrize("event", ["a measure", "an error"])
-def test_scores_after_a_change_of_the_data(data, event):
-    """After either, and a change, the host passes an array that nobody has written to."""
+@pytest.mark.parametrize(("event", "field"), [("a measure", "weight"), ("an error", "label")])
+def test_scores_after_a_change_of_the_data(data, event, field):
+    """After either, and a change, the host passes an array that nobody has written to.
+
+    Its own getters do not notice a change by `set_field`.
+    """
 
     def failing(preds, rows):
         preds[:] = np.pi  # the host's own array, and so the memory of its next one
         raise KeyboardInterrupt
 
     def scores(event):
-        rows = dataset(data, params=LIGHTGBM).construct()
+        rows = dataset(data, weight=1.0 + data.y, params=LIGHTGBM).construct()
         booster = updated(lgb.Booster(LIGHTGBM, rows), boostrank.RankNet(), 1)
         if event == "a measure":
             booster.eval_train(feval=boostrank.metric("map"))
         if event == "an error":
             with pytest.raises(KeyboardInterrupt):
                 booster.update(fobj=failing)
-        rows.set_weight(1.0 + np.arange(len(data.y)) % 2)
+        values = 1.0 + np.arange(len(data.y)) % 2
+        getattr(rows, f"set_{field}")(values) if event else rows.set_field(field, values)
         return updated(booster, boostrank.RankNet(), 1).predict(data.X)
 
     np.testing.assert_array_equal(scores(event), scores(None))

@@ -46,39 +46,46 @@ def read(data: Any) -> HostData:
             weight = np.repeat(weight, sizes)
         return HostData("xgboost", labels, sizes, weight, position)
     if hasattr(data, "get_field"):
-        group = data.get_group()
-        if group is None:
+        # Its getters would not notice what `set_field` has changed.
+        labels, weight, boundaries = map(data.get_field, ("label", "weight", "group"))
+        if boundaries is None:
             raise ValueError("group is missing: this Dataset has no queries; give it group=sizes")
+        group = np.diff(boundaries)
         if len(group) == 0 and data.used_indices is not None:
             # A subset of a Dataset from a file: LightGBM looks for the queries of the whole before
             # it has read them.
             kept, _ = _kept_of_queries(data)
             group = kept[kept > 0]
-        labels = data.get_label()
-        if labels is None:
-            raise ValueError("labels are missing: give the Dataset label=grades")
-        return HostData("lightgbm", np.asarray(labels), np.asarray(group), data.get_weight())
+        return HostData("lightgbm", labels, group, weight)
     raise TypeError(
         f"expected a lightgbm.Dataset or an xgboost.DMatrix, got {type(data).__name__}, which has "
         "no queries; XGBoost's own estimators pass that: use boostrank.xgboost.XGBRanker"
     )
 
 
-def check_lightgbm(booster: Any, objective: Objective) -> None:
-    """Check what a LightGBM Booster trains on, and how."""
+def check_bagging(booster: Any) -> None:
+    """Refuse a LightGBM Booster's ``bagging_by_query``, which a callback may set in any round."""
     if str(booster.params.get("bagging_by_query")).lower() in ("true", "+", "1"):
         raise ValueError(
             "bagging_by_query does not work with an objective that is not LightGBM's own: it "
             "silently trains on the first document alone. Leave it off and let the objective "
             "sample the queries: objective.replace(query_fraction=0.5)"
         )
+
+
+def check_lightgbm(booster: Any, objective: Objective) -> None:
+    """Check what a LightGBM Booster trains on, and how.
+
+    DART with a metric of the training set, and a part of a Dataset that splits or repeats queries,
+    are a ValueError. Positions that the objective ignores are a warning.
+    """
     if is_dart(booster.params) and lightgbm_measures_training():
         raise ValueError(
             "LightGBM's DART would end with trees of the opposite sign: to give a metric (feval) "
             "the scores of the training set, it drops trees as for another round. Leave the "
             "training set out of valid_sets, or make another Dataset of its rows"
         )
-    if booster.train_set.get_position() is not None:
+    if booster.train_set.get_field("position") is not None:
         warn_of_positions("the Dataset's position", objective)
     check_part(booster.train_set)
 

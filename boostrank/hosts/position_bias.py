@@ -224,7 +224,7 @@ def _positions(objective: Unbiased, training: Training, shown: Any) -> tuple[Int
     rows, whole = training.fold
     given, where = shown, "the DMatrix's label_lower_bound"
     if whole is not None:
-        given, where = whole.get_position(), "the Dataset's position"
+        given, where = whole.get_field("position"), "the Dataset's position"
     if given is not None and own is not None:
         raise ValueError(
             f"positions are given twice: by the objective, and as {where}; leave one out"

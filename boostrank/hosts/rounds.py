@@ -10,7 +10,7 @@ import weakref
 from dataclasses import fields
 
 from boostrank.hosts import undocumented
-from boostrank.hosts.data import check_lightgbm, settle_dart
+from boostrank.hosts.data import check_bagging, check_lightgbm, settle_dart
 from boostrank.hosts.ignored import warn_of_ignored
 from boostrank.hosts.model_files import is_dart
 from boostrank.hosts.training import Training
@@ -44,6 +44,7 @@ def of_lightgbm(objective: Objective, training: Training) -> int:
         check_lightgbm(booster, objective)
         warn_of_ignored(objective, training)
 
+    check_bagging(booster)
     if is_dart(booster.params):
         training.once("settled", lambda: settle_dart(booster))
         _warn_of_lost_round(training)
