@@ -372,10 +372,7 @@ def test_another_training_set_in_an_update_loop(start, data):
 
 @pytest.mark.parametrize(("event", "field"), [("a measure", "weight"), ("an error", "label")])
 def test_scores_after_a_change_of_the_data(data, event, field):
-    """After either, and a change, the host passes an array that nobody has written to.
-
-    Its own getters do not notice a change by `set_field`.
-    """
+    """The host then passes an array that nobody has written to. Its getters miss `set_field`."""
 
     def failing(preds, rows):
         preds[:] = np.pi  # the host's own array, and so the memory of its next one
