@@ -214,7 +214,7 @@ SET = np.zeros((9, 1)), [0, 1, 2] * 3
         ({"sample_weight": [1.0] * 4}, ValueError, "each of the 3 queries or for each of the 9"),
         ({"sample_weight": [-1.0] * 3}, ValueError, "weight must be between 0 and"),
         ({"sample_weight": [0.0] * 3}, ValueError, "sample_weight must have a weight above 0"),
-        ({"sample_weight": [0.0] * 9}, ValueError, "sample_weight must have a weight above 0"),
+        ({"sample_weight": [1e39] * 9}, ValueError, r"sample_weight must be at most 3\.4e\+38"),
         ({"eval_group": [[9]]}, ValueError, "eval_group of evaluation sets are given, but no eval"),
         ({"eval_set": [SET]}, ValueError, "pass either eval_group.* or eval_qid.*; got neither"),
         (

@@ -170,6 +170,12 @@ def read_rows(
     filled = sizes > 0
     if weight is not None:
         weight = check_weight(weight, n_docs, len(sizes))
+        largest = float(np.finfo(np.float32).max)
+        if rules is not None and weight.max() > largest:
+            raise ValueError(
+                f"sample_weight must be at most {largest:.2g}, as {rules.host} keeps float32, got "
+                f"{weight.max():g}: divide all weights by a constant"
+            )
         weight = weight if len(weight) == n_docs else weight[filled]
     return Rows(X, y, sizes[filled], weight, offset)
 
