@@ -194,6 +194,11 @@ class LGBMRanker(lightgbm.LGBMRanker):
             raise ValueError(
                 "init_score has no effect with init_model, which is the start itself; leave one out"
             )
+        if start is not None and start.dump_model(num_iteration=1)["average_output"]:
+            raise ValueError(
+                "init_model must not be a random forest, since LightGBM would start from the sum "
+                "of its trees, not from their mean: pass its predictions as init_score instead"
+            )
         train, evals, where = rankers.read_sets(
             self,
             rankers.Given(X, y, group, qid, sample_weight, init_score),

@@ -376,6 +376,8 @@ def test_a_model_of_one_host_is_not_one_of_the_other(tmp_path):
     path.write_bytes(MODELS["txt"])
     with pytest.raises(ValueError, match="is a model of LightGBM, not of XGBoost"):
         XGBRanker().load_model(path)
+    with pytest.raises(ValueError, match="the text of a model instead of its path"):
+        XGBRanker().load_model(MODELS["json"].decode())
 
 
 def test_a_model_of_the_other_host_is_not_continued():

@@ -404,20 +404,18 @@ def test_continued_training_starts_from_zero_again(data):
 def test_continued_training_drops_start_scores(data):
     first = train("lightgbm", boostrank.RankNet(), data)
     start = np.linspace(-3.0, 3.0, len(data.y))
+    own = {**LIGHTGBM, "objective": Shared()}
     naive, moved = (
-        lgb.train(
-            {**LIGHTGBM, "objective": Shared()},
-            dataset(data, init_score=scores),
-            ROUNDS,
-            init_model=first,
-        )
+        lgb.train(own, dataset(data, init_score=scores), ROUNDS, init_model=first)
         for scores in (None, start)
     )
     assert trees(naive) == trees(moved)
+    params = {"boosting": "rf", "feature_fraction": 0.5}
+    forest = train("lightgbm", "lambdarank", data, params=params)
     rows = {"qid": data.qid, "eval_set": [(data.X[:], data.y)], "eval_qid": [data.qid]}
-    for given in ({"init_score": start}, {"eval_init_score": [start]}):
-        with pytest.raises(ValueError, match="init_score has no effect with init_model"):
-            LGBMRanker(verbosity=-1).fit(data.X, data.y, init_model=first, **rows, **given)
+    for given in ({"init_score": start}, {"eval_init_score": [start]}, {"init_model": forest}):
+        with pytest.raises(ValueError, match=r"init_score (has no effect|instead)"):
+            LGBMRanker().fit(data.X, data.y, **{"init_model": first, **rows, **given})
 
 
 def test_a_schedule_that_was_over_before(data, host):

@@ -143,6 +143,12 @@ def read_booster(path: "str | Path | bytearray", host: str = "") -> Any:
     """
     if isinstance(path, bytearray):
         path, content = Path("the bytearray"), bytes(path)
+    elif str(path).startswith(("tree\n", "{")):
+        raise ValueError(
+            "got the text of a model instead of its path: read it with "
+            "lightgbm.Booster(model_str=text) or xgboost.Booster(model_file=bytearray(text, "
+            "'utf-8')), and pass that"
+        )
     else:
         path = Path(path)
         content = path.read_bytes()
