@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 import xgboost
-from xgboost.callback import EarlyStopping
+from xgboost.callback import EarlyStopping, TrainingCallback
 
 from boostrank.choice import choose_for_ranker
 from boostrank.datasets.ranking_data import check_aligned
@@ -35,6 +35,18 @@ class _DocumentWeights(xgboost.objective.Objective):
         self, iteration: int, y_pred: Any, dtrain: xgboost.DMatrix
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         return gradient_for_host(self.objective, (iteration, y_pred, dtrain), self.weight)
+
+
+class _Attributes(TrainingCallback):
+    """Attributes of a model, which those have too that other callbacks save in training."""
+
+    def __init__(self, **values: str) -> None:
+        super().__init__()
+        self.values = values
+
+    def before_training(self, model: xgboost.Booster) -> xgboost.Booster:
+        model.set_attr(**self.values)
+        return model
 
 
 class XGBRanker(xgboost.XGBRanker):
@@ -236,6 +248,9 @@ class XGBRanker(xgboost.XGBRanker):
             del params["base_score"]  # the model's own stands
         if stopping:
             model_files.check_stopping("xgboost", params)
+        attributes = {model_files.SPARSE: str(int(features.omits(train.X)))}
+        if not np.isnan(self.missing):
+            attributes[model_files.MISSING] = repr(float(self.missing))
         with xgboost.config_context(verbosity=self.verbosity):
             matrix = self._matrix(train, like=start)
             history: dict[str, Any] = {}
@@ -252,12 +267,9 @@ class XGBRanker(xgboost.XGBRanker):
                 evals_result=history,
                 verbose_eval=verbose,
                 xgb_model=start,
-                callbacks=waiting_xgboost(callbacks, self.objective_),
+                callbacks=[_Attributes(**attributes), *waiting_xgboost(callbacks, self.objective_)],
             )
         self._Booster = model_files.best_rounds(self._Booster)  # so that all predict the same
-        if not np.isnan(self.missing):
-            self._Booster.set_attr(**{model_files.MISSING: repr(float(self.missing))})
-        self._Booster.set_attr(**{model_files.SPARSE: str(int(features.omits(train.X)))})
         warn_of_cut(self.objective_, history, rounds, done)
         self.evals_result_ = history
         self._n_docs, self._done = len(train.y), done

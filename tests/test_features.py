@@ -305,10 +305,10 @@ def test_xgboosts_zeros_stay_zeros(data, kind):
 def test_continued_training_keeps_the_missing_value(data, tmp_path):
     """The file says -9 after that, so it would score other than the ranker that wrote it."""
     rows = {"y": data.y, "qid": data.qid}
-    first = make("xgboost").set_params(missing=-9).fit(data.X, **rows)
-    first.save_model(tmp_path / "first.ubj")
+    saving = xgboost.callback.TrainingCheckPoint(tmp_path, "first", interval=1)
+    first = make("xgboost").set_params(missing=-9, callbacks=[saving]).fit(data.X, **rows)
     plain = xgboost.XGBRanker(missing=-9, n_estimators=2).fit(data.X, **rows)
-    for start in (first, first.get_booster(), tmp_path / "first.ubj", plain):
+    for start in (first, first.get_booster(), tmp_path / "first_1.ubj", plain):
         make("xgboost").set_params(missing=-9.0).fit(data.X, **rows, xgb_model=start)
         with pytest.raises(ValueError, match="takes -9 for a missing value, this ranker nan: set"):
             make("xgboost").fit(data.X, **rows, xgb_model=start)
