@@ -29,6 +29,8 @@ class Shown(NamedTuple):
     places : int64 array (n_docs,)
         The index of each document's factor, from 0.
     factors : float64 array (n_rows, n_positions)
+    weight : float64 array (n_docs,)
+        How much each document counts in what factors of pairs are learnt from.
     """
 
     scores: Floats
@@ -36,6 +38,7 @@ class Shown(NamedTuple):
     boundaries: Integers
     places: Integers
     factors: Floats
+    weight: Floats
 
     @property
     def moved(self) -> Floats:
@@ -89,7 +92,13 @@ class Correction(ABC):
         """Add the loss of every session to `loss`."""
 
     def sums(
-        self, of_part: Floats | None, places: Integers, grad: Floats, hess: Floats, n: int
+        self,
+        of_part: Floats | None,
+        places: Integers,
+        weight: Floats,
+        grad: Floats,
+        hess: Floats,
+        n: int,
     ) -> Floats:
         """Return what the factors are learnt from in a round; means over workers will do.
 
@@ -98,8 +107,10 @@ class Correction(ABC):
         of_part : float64 array or None
             What `write_part` returned.
         places : int64 array (n_docs,)
+        weight : float64 array (n_docs,)
+            1 on average.
         grad, hess : float64 arrays (n_docs,)
-            Of all parts together, divided by the mean Hessian.
+            Of all parts together, divided by the mean Hessian, without weights.
         n : int
             Number of positions.
 
@@ -129,10 +140,16 @@ class Additive(Correction):
         inner._loss(shown.moved, shown.clicks, shown.boundaries, loss)
 
     def sums(
-        self, of_part: Floats | None, places: Integers, grad: Floats, hess: Floats, n: int
+        self,
+        of_part: Floats | None,
+        places: Integers,
+        weight: Floats,
+        grad: Floats,
+        hess: Floats,
+        n: int,
     ) -> Floats:
-        """Return the sums of gradients, of Hessians and of documents at each position."""
-        values = grad, hess, np.ones(len(places))
+        """Return the sums of gradients, of Hessians and of weights at each position."""
+        values = weight * grad, weight * hess, weight
         return np.array([np.bincount(places, each, n) for each in values])
 
     def learnt(self, factors: Floats, sums: Floats) -> Floats:
@@ -238,8 +255,9 @@ class Pairwise(_PerClick):
             values *= weight
             values[own] = 0.0
             values[own] = sign * np.bincount(sessions.copy, values, len(own))
-        over_others = np.bincount(pairs.places[0], pairs.loss / minus, n)  # (30)
-        return np.array([over_others, np.bincount(pairs.places[1], pairs.loss / plus, n)])  # (31)
+        loss = shown.weight[sessions.clicked[sessions.copy]] * pairs.loss
+        over_others = np.bincount(pairs.places[0], loss / minus, n)  # (30)
+        return np.array([over_others, np.bincount(pairs.places[1], loss / plus, n)])  # (31)
 
     def add_loss(self, inner: Objective, shown: Shown, loss: Floats) -> None:
         """Add (21)."""

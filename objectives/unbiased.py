@@ -116,7 +116,8 @@ class Unbiased(Around):
     Notes
     -----
     `loss` and `grad_hess` use the learnt factors given as `initial`. The factors of a training are
-    kept with its model: `boostrank.position_bias` returns them.
+    kept with its model: `boostrank.position_bias` returns them. Weights count in them too, those of
+    pairs by the weight of the clicked document.
 
     Examples
     --------
@@ -296,7 +297,7 @@ class Unbiased(Around):
     def _shown(self, scores: Floats, clicks: Floats, boundaries: Integers) -> Shown:
         places = self.places(len(scores))
         factors = self.start(int(places.max(initial=0)) + 1)
-        return Shown(scores, clicks, boundaries, places, factors)
+        return Shown(scores, clicks, boundaries, places, factors, np.ones(len(scores)))
 
     def _loss(self, scores: Floats, labels: Floats, boundaries: Integers, loss: Floats) -> None:
         shown = self._shown(scores, labels, boundaries)

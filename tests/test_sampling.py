@@ -106,7 +106,7 @@ def test_clicks_of_the_sample(data):
     own = of_rows(clicks, rows)
     pull, bend = boostrank.RankNet().grad_hess(scores[rows], own.y, own.group)
     mean = bend[pull != 0].mean()
-    sums = learnt.correction.sums(None, place[rows], pull / mean, bend / mean, 15)
+    sums = learnt.correction.sums(None, place[rows], pull**0, pull / mean, bend / mean, 15)
     factors = learnt.correction.learnt(np.zeros((1, 15)), sums)
     np.testing.assert_allclose(boostrank.position_bias(model).factors, factors)
 

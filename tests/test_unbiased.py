@@ -27,8 +27,7 @@ VALID = make_ranking(30, 6, n_features=6, seed=8, noise=1.0)
 
 @pytest.fixture(scope="module")
 def log():
-    data = make_ranking(80, 6, n_features=6, seed=3)
-    return simulate_clicks(data, eta=1.0, sessions=6, seed=1)
+    return simulate_clicks(make_ranking(80, 6, 6, seed=3), eta=1.0, sessions=6, seed=1)
 
 
 @pytest.fixture
@@ -128,7 +127,7 @@ def test_pairwise_divides_each_pair_by_both_factors_equation_21(objective, sessi
     np.testing.assert_allclose(grad, want, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(hess, np.maximum(bend, 1e-10), rtol=1e-9)
     boundaries = np.append(0, np.cumsum(group))
-    shown = Shown(scores, clicks, boundaries, position - 1, factors)
+    shown = Shown(scores, clicks, boundaries, position - 1, factors, np.ones(len(scores)))
     found = unbiased.correction.write_part(objective, shown, Call(None, grad, hess))
     np.testing.assert_allclose(found, sums, rtol=1e-9)
     new = unbiased.replace(regularization=1.0).correction.learnt(factors, sums)
@@ -384,22 +383,23 @@ def test_xgboosts_matrices_bring_positions(log):
             of_xgboost(learnt("additive", position=held), log, 1, position=brought)
 
 
-def test_rankers_take_positions_in_fit(host, log):
-    ranker, mixed = make_ranker(host, learnt("additive")), make_ranker(host, learnt("additive"))
+@every_form
+def test_rankers_take_positions_in_fit(host, form, log):
     data, order = log.data, np.random.default_rng(0).permutation(len(log.position))
-    ranker.fit(data.X, data.y, qid=data.qid, position=log.position)
-    # Within queries the order affects only sums.
-    mixed.fit(
-        data.X[order], data.y[order], qid=data.qid[order], position=log.position[order], sort=True
-    )
-    np.testing.assert_allclose(
-        position_bias(mixed).factors, position_bias(ranker).factors, atol=1e-3
-    )
+    every, odd = slice(None), np.flatnonzero(data.qid % 2)
+
+    def fit(rows, objective=None, rounds=1, **given):
+        ranker = make_ranker(host, objective or learnt(form)).set_params(n_estimators=rounds)
+        given |= {"qid": data.qid[rows], "position": log.position[rows]}
+        return position_bias(ranker.fit(data.X[rows], data.y[rows], **given)).factors
+
+    # Within queries the order affects only sums, and sessions of weight 0 teach nothing.
+    np.testing.assert_allclose(fit(order, rounds=5, sort=True), fit(every, rounds=5), atol=1e-3)
+    np.testing.assert_allclose(fit(every, sample_weight=data.qid % 2), fit(odd), atol=1e-3)
     with pytest.raises(ValueError, match=r"^position is ignored by blend"):
-        make_ranker(host, "blend").fit(data.X, data.y, qid=data.qid, position=log.position)
-    own = make_ranker(host, learnt("additive", position=log.position))
+        fit(every, "blend")
     with pytest.raises(ValueError, match="positions are given twice: by the objective, and to fit"):
-        own.fit(data.X, data.y, qid=data.qid, position=log.position)
+        fit(every, learnt("additive", position=log.position))
 
 
 def test_all_data_have_their_own_positions(log):

@@ -75,11 +75,16 @@ def hand_over(
             corrected = CorrectedRound(objective, training, np.size(preds), data.position)
         whole = _read(objective, preds, data, round)
         weight = _document_weight(data, whole.boundaries)
+    averaged = weight
+    if objective.rescale or corrected is not None:
+        averaged = _on_average_1(training, weight, len(whole.scores))
+    if corrected is not None and len(averaged):
+        corrected.weight = averaged
     drawn = whole
     if objective.query_fraction < 1.0:
         drawn = _sample(objective, whole, training)
         if corrected is not None:
-            corrected.places = corrected.places[drawn.rows]
+            corrected.draw(drawn.rows)
     rows = drawn.rows
     with training.failing_together():
         parts, derivatives = _evaluated(objective, whole, drawn, training, round, corrected)
@@ -94,7 +99,7 @@ def hand_over(
     # The mean Hessian that the host gets.
     scale = 1.0 if objective.rescale else mean
     if objective.rescale:
-        weight = _on_average_1(training, weight, len(whole.scores))
+        weight = averaged
     with training.failing_together():
         if rows is not None and len(weight):
             weight = weight[rows]

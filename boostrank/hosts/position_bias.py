@@ -145,7 +145,8 @@ def _keep(booster: Any, form: str, factors: Floats) -> None:
 class CorrectedRound:
     """Corrects the gradients of one round for positions, and learns from them.
 
-    `shown` are the positions in XGBoost's data (n_docs,), from 1, or None.
+    `shown` are the positions in XGBoost's data (n_docs,), from 1, or None. `weight`, one for each
+    document, is 1 until it is set.
     """
 
     def __init__(self, objective: Unbiased, training: Training, n_docs: int, shown: Any) -> None:
@@ -166,6 +167,7 @@ class CorrectedRound:
                     "factors, and need to know how many positions there are"
                 )
             n = objective.last
+        self.weight = np.ones(n_docs)
         self.factors = self._begin(n)
         self.sums: Floats | None = None
 
@@ -196,10 +198,14 @@ class CorrectedRound:
             factors = more
         return factors
 
+    def draw(self, rows: Any) -> None:
+        """Learn from some of the documents only."""
+        self.places, self.weight = self.places[rows], self.weight[rows]
+
     def write(self, part: Objective, *arguments: Any) -> None:
         """Write gradient and Hessian of a part, with the arguments of its `write_derivatives`."""
         scores, clicks, boundaries, *others = arguments
-        shown = Shown(scores, clicks, boundaries, self.places, self.factors)
+        shown = Shown(scores, clicks, boundaries, self.places, self.factors, self.weight)
         self.sums = self.objective.correction.write_part(part, shown, Call(*others))
 
     def learn(self, grad: Floats, hess: Floats, mean: float) -> None:
@@ -210,7 +216,8 @@ class CorrectedRound:
         if not self.objective.learns:
             return
         correction, n = self.objective.correction, self.factors.shape[1]
-        sums = correction.sums(self.sums, self.places, grad / mean, hess / mean, n)
+        derivatives = grad / mean, hess / mean
+        sums = correction.sums(self.sums, self.places, self.weight, *derivatives, n)
         shared = self.training.mean(sums.ravel().tolist())
         factors = correction.learnt(self.factors, shared.reshape(sums.shape))
         _keep(self.training.booster, str(self.objective.propensity), factors)
