@@ -113,7 +113,7 @@ class Several(Sum):
         In every round, learn the label that is worst, by weight.
     metric : str or mapping of str to str, default "ndcg@10"
         The metric for `at_least` and `chebyshev`, named as in `boostrank.evaluate`. It counts a
-        label as the label's objective does.
+        label as the label's objective does, and queries by their weights.
     rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
@@ -258,7 +258,13 @@ class Several(Sum):
             found[name] = own
         return found
 
-    def measure(self, scores: Floats, labels: Mapping[str, Floats], group: Integers) -> Floats:
+    def measure(
+        self,
+        scores: Floats,
+        labels: Mapping[str, Floats],
+        group: Integers,
+        weight: Floats | None = None,
+    ) -> Floats:
         """Return the metric of each label.
 
         Parameters
@@ -266,6 +272,8 @@ class Several(Sum):
         scores : float64 array (n_docs,)
         labels : mapping of str to float64 array (n_docs,)
         group : int64 array (n_queries,)
+        weight : float64 array (n_docs,), optional
+            A query counts by the mean weight of its documents. Default: all equal.
 
         Returns
         -------
@@ -285,7 +293,8 @@ class Several(Sum):
                 continue
             gain = parts[name]._gain if parts[name].counts_gains else None
             try:
-                found[place] = evaluate(scores, labels[name], group, (m,), gain=gain)[m]
+                values = evaluate(scores, labels[name], group, (m,), gain=gain, weight=weight)
+                found[place] = values[m]
             except ValueError as error:
                 raise ValueError(f"metric[{name!r}], {m!r}: {error}") from None
         return found
@@ -333,7 +342,8 @@ class Several(Sum):
         known = self.all_labels(view.labels, rows)
         measured = None
         if self.method != "weights":
-            measured = self.measure(view.scores, known, np.diff(view.boundaries))
+            sizes = np.diff(view.boundaries)
+            measured = self.measure(view.scores, known, sizes, view.weight)
         return [
             part
             for share, (name, objective) in zip(self.shares(measured), self.objectives, strict=True)

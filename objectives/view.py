@@ -53,10 +53,15 @@ class View:
     ----------
     scores, labels : float64 arrays (n_docs,)
     boundaries : int64 array (n_queries + 1,)
+    weight : float64 array (n_docs,), optional
+        Default: all equal.
     """
 
-    def __init__(self, scores: Floats, labels: Floats, boundaries: Integers) -> None:
+    def __init__(
+        self, scores: Floats, labels: Floats, boundaries: Integers, weight: Floats | None = None
+    ) -> None:
         self.scores, self.labels, self.boundaries = scores, labels, boundaries
+        self.weight = weight
 
     def with_labels(self, labels: Floats) -> Self:
         """Return a view of the same documents with other labels."""

@@ -82,24 +82,24 @@ def test_one_label_at_a_time(changes, price, scores, learnt):
     np.testing.assert_array_equal(both.grad_hess(scores, Y, [3]), want)
 
 
-def test_a_label_is_measured_with_the_gain_of_its_objective():
+def test_a_label_is_measured_with_the_gain_of_its_objective_and_the_weights_of_queries():
     s, y, prices = map(np.array, ([3.0, 2.0, 1.0], [2.0, 0.0, 1.0], [9.0, 12.0, 900.0]))
     parts = {"relevance": LambdaRank(), "price": LambdaRank(gain="linear")}
     both = Several(parts, labels={"price": prices}, chebyshev=True)
     for name, labels, gain in (("relevance", y, "exponential"), ("price", prices, "linear")):
         (want,) = boostrank.evaluate(s, labels, [3], ("ndcg@10",), gain=gain).values()
         assert dict(zip(parts, both.measure(s, both.all_labels(y), [3]), strict=True))[name] == want
-    with pytest.raises(
-        ValueError, match=r"^metric\['relevance'\], 'ndcg@10': labels must be .* got -2"
-    ):
+    with pytest.raises(ValueError, match=r"^metric\['relevance'\], 'ndcg@10': labels .* got -2"):
         both.measure(s, both.all_labels(-y), [3])
+    both = several(np.tile(Z, 2), at_least={"relevance": 0.7})  # met by the query of weight 0
+    given = np.tile(Y, 2), np.array([2.0, 1, 0, 0, 1, 2]), np.repeat([0.0, 1.0], 3), [3, 3]
+    np.testing.assert_array_equal(both(*given)[0], QueryRMSE()(*given)[0])
 
 
 def test_the_constraint_holds_on_training_data(host, data, price):
     alone = trained(host, QueryRMSE(), data, price, 150)
     asked = 0.95 * alone[0]
-    both = several(price, at_least={"relevance": asked})
-    found = trained(host, both, data, price, 150)
+    found = trained(host, several(price, at_least={"relevance": asked}), data, price, 150)
     assert abs(found[0] - asked) < 0.006  # at a rate of 0.1, with steps of about that size
     assert found[1] > alone[1] + 0.05
 

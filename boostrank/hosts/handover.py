@@ -87,7 +87,7 @@ def hand_over(
             corrected.draw(drawn.rows)
     rows = drawn.rows
     with training.failing_together():
-        parts, derivatives = _evaluated(objective, whole, drawn, training, round, corrected)
+        parts, derivatives = _evaluated(objective, whole, drawn, training, round, corrected, weight)
     means = _mean_hessians(training, derivatives)
     share = parts[0].objective.hessian_share
     grad, hess = derivatives[0]
@@ -171,6 +171,7 @@ def _evaluated(
     training: Training,
     round: int,
     corrected: CorrectedRound | None,
+    weight: Floats,
 ) -> tuple[list[Part], Floats]:
     """Return the parts of a round's loss, and their gradients and Hessians."""
     scores, labels, boundaries, keys, rows = drawn
@@ -180,7 +181,8 @@ def _evaluated(
         write, scale = NOISES[objective.perturb], objective.perturb_scale
         over_queries(write, boundaries, keys, _NOISE, scale, scores, noisy)
     # The metrics that choose among several labels are over all queries.
-    view = TrainingView(training, whole.scores, whole.labels, whole.boundaries)
+    given = weight if len(weight) else None
+    view = TrainingView(training, whole.scores, whole.labels, whole.boundaries, given)
     parts = objective.parts(view, round)
     stream = itertools.count(_DRAWS)
     derivatives = np.empty((len(parts), 2, len(scores)))

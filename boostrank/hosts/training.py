@@ -113,9 +113,14 @@ class TrainingView(View):
     """The documents of a round, and the rows of the user's data that they are."""
 
     def __init__(
-        self, training: Training, scores: Floats, labels: Floats, boundaries: Integers
+        self,
+        training: Training,
+        scores: Floats,
+        labels: Floats,
+        boundaries: Integers,
+        weight: Floats | None,
     ) -> None:
-        super().__init__(scores, labels, boundaries)
+        super().__init__(scores, labels, boundaries, weight)
         self._training = training
 
     def subset(self, who: str, what: str) -> Subset | None:
