@@ -35,6 +35,7 @@ def has_fit(sigma: float, offset: float) -> bool:
     return sigma * offset >= LEAST
 
 
+@np.errstate(under="ignore")
 def coefficients(sigma: float, offset: float, spread: float) -> tuple[Floats, Floats]:
     """Return t_1, t_2 and so on, and a_k, b_k, c_k and l_k of (*), for one spread of the scores.
 
