@@ -189,7 +189,8 @@ def simulate_clicks(
     rank = _ranks(np.where(shuffled, 0.0, rankers[ranker, row]), session, rng)
 
     propensity = (1.0 / np.arange(1, int(data.group.max()) + 1)) ** eta
-    worth = (np.exp2(y) - 1.0) / max(1.0, float(np.exp2(y.max()) - 1.0))
+    gain = np.exp2(y) - 1.0
+    worth = gain / (gain.max() or 1.0)
     attractive = rng.random(len(rank)) < (noise + (1.0 - noise) * worth)[row]
     if model == "trust":
         attractive |= rng.random(len(rank)) < TRUST / rank
@@ -224,7 +225,10 @@ def _read_log(clicks: Any, position: Any, last: int | None) -> tuple[Floats, Int
         )
     if not (ranks == 1).any():
         raise ValueError("position must be ranks from 1, the top of the list, got none at the top")
-    return found, ranks - 1 if last is None else np.minimum(ranks, last) - 1
+    place = ranks - 1 if last is None else np.minimum(ranks, last) - 1
+    if not found[place == 0].any():
+        raise ValueError("clicks must hold one at position 1: all propensities are relative to it")
+    return found, place
 
 
 def propensities_from_randomization(
@@ -266,8 +270,6 @@ def propensities_from_randomization(
     found, place = _read_log(clicks, position, check_cutoff("last", last))
     shown = np.bincount(place)
     rate = np.bincount(place, found) / np.maximum(1, shown)
-    if rate[0] == 0.0:
-        raise ValueError("clicks must hold one at position 1: all propensities are relative to it")
     return np.asarray(rate / rate[0])
 
 
@@ -301,8 +303,8 @@ def propensities_from_rankers(
     Raises
     ------
     TypeError, ValueError
-        For invalid clicks, positions or documents; if no document with clicks links a position to
-        position 1, directly or through other positions.
+        For invalid clicks, positions or documents; if there is no click at position 1, or no
+        document with clicks links a position to it, directly or through other positions.
 
     References
     ----------
@@ -331,7 +333,9 @@ def propensities_from_rankers(
     p = np.ones(n)
     for _ in range(10_000):  # each step raises the likelihood
         before = p
-        good = clicks_of_item / np.bincount(item, shown * before[at])
+        looked = np.bincount(item, shown * before[at])
+        # A document that stands only where nothing is clicked has no clicks, and no rate.
+        good = np.divide(clicks_of_item, looked, out=np.zeros(len(looked)), where=looked > 0.0)
         p = clicks_at / np.bincount(at, shown * good[item], n)
         p /= p[0]
         if np.abs(p - before).max() < 1e-10:
