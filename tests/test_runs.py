@@ -186,7 +186,9 @@ def test_the_other_default_convention_is_said(tmp_path):
 
 
 def test_a_document_that_is_judged_twice_is_refused(tmp_path):
-    """Of two files, the second judgement replaced the first."""
+    """Of two files, the second judgement replaced the first, and documents were of one query."""
+    tables = [write(tmp_path / f"{n}.csv", "qid,label,a\n1,1,1\n") for n in range(2)]
+    assert "no query in common" in refused("evaluate", write(tmp_path / "s", "2\n1\n"), *tables)
     scores = write(tmp_path / "r", "1 Q0 a 1 2 x\n1 Q0 b 2 1 x\n")
     first, second = (write(tmp_path / f"q{y}", f"1 0 a {y}\n1 0 b 1\n") for y in (0, 2))
     assert "document a of query 1 is there twice" in refused("evaluate", scores, first, second)

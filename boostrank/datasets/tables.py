@@ -368,12 +368,25 @@ def _queries_of(tables: Sequence[Table], columns: Columns) -> npt.NDArray[Any]:
 
 
 def judgements(tables: Sequence[Table], columns: Columns) -> RankingData:
-    """Return labels and ids, in the order of queries, with the documents' rows as only feature."""
+    """Return labels and ids, in the order of queries, with the documents' rows as only feature.
+
+    A query of two tables is a ValueError, as in training.
+    """
     _check_names(tables, columns)
     y, qid = labels_of(tables, columns.label), _queries_of(tables, columns)
-    order = _grouped(qid, columns.qid)
-    doc_id = None if columns.doc_id is None else ids_of(tables, columns.doc_id)[order]
-    return RankingData(order[:, np.newaxis].astype(np.float64), y[order], qid[order], doc_id=doc_id)
+    doc_id = None if columns.doc_id is None else ids_of(tables, columns.doc_id)
+    of_tables = _by_table(np.arange(len(y)), tables)
+    return RankingData.concat(
+        [
+            RankingData(
+                rows[:, np.newaxis],
+                y[rows],
+                qid[rows],
+                doc_id=None if doc_id is None else doc_id[rows],
+            )
+            for rows in (own[_grouped(qid[own], columns.qid)] for own in of_tables)
+        ]
+    )
 
 
 def features_of_table(
