@@ -45,11 +45,11 @@ def _good(tmp_path, lines, end="\n"):
     [
         ([HEADER, *(f"{row}," for row in ROWS)], "line 2: 5 fields, but the header has 4; remove"),
         ([HEADER, f"9,{ROWS[0]}", *ROWS[1:]], "line 2: 5 fields"),
-        ([HEADER, ROWS[0], f"{ROWS[1]},9", ROWS[2]], "line 3: 5 fields"),
+        ([HEADER, ROWS[0], "\f", *ROWS[1:]], "line 3: 1 fields"),  # pandas makes a row of it
         ([HEADER, ROWS[0], "0,7,0.25", ROWS[2]], "line 3: 3 fields, .* the line may be cut off"),
         ([f"{HEADER},", *ROWS], "line 2: 4 fields, but the header has 5; remove its last comma"),
         (["# made today", HEADER, *ROWS], "line 2: 4 fields, but the header has 1"),
-        ([HEADER, "", '1,7,0.5,"1\n2"', "x"], "line 5: 1 fields"),
+        ([HEADER, "", '1,7,0.5,"1\n2"', '""'], "line 5: 1 fields"),
         ([HEADER], "holds no documents: no row follows the header"),
         ([""], "holds no documents"),
         (["label,label,qid,a", *ROWS], "two columns are named 'label'"),
@@ -60,12 +60,8 @@ def _good(tmp_path, lines, end="\n"):
         (["label,qid,a b,a_b", *ROWS], "'a b' and 'a_b' would both be called 'a_b'"),
         (["label, qid,a,b", *ROWS], r"'qid'; did you mean ' qid'\? .*\); --qid, or qid= in"),
         (["label,qid,,b", "1,7,.5,1", "0,7,.5,1"], "column 3 has no name; name it, or drop it as"),
-        (
-            [HEADER, "good,7,1,1", *ROWS],
-            "line 2: column 'label' .* got 'good' .* number the grades",
-        ),
+        ([HEADER, "good,7,1,1", *ROWS], "line 2: column 'label' .* got 'good' .* number the"),
         ([HEADER, *ROWS, ",8,1,1"], "line 5: column 'label' has no label"),
-        ([HEADER, "2024-01-01,7,1,1"], "line 2: column 'label' must hold numbers"),
         ([HEADER, ROWS[0], '0,7,"1,000",1'], "line 3: column 'a' must hold numbers, got '1,000'"),
         ([HEADER, ROWS[0], "0,7,1_000,1"], "line 3: column 'a' must hold numbers, got '1_000'"),
         ([HEADER, '0,7,"0,5",1'], "line 2: column 'a' must hold numbers, got '0,5'"),
@@ -74,7 +70,7 @@ def _good(tmp_path, lines, end="\n"):
         ([HEADER, ROWS[0], "0,,1,1"], "line 3: column 'qid' must have an id for every document"),
         ([HEADER, ROWS[0], "0,NA,1,1"], "line 3: column 'qid' .* which NA, NULL, nan and the like"),
     ],
-    ids=range(27),
+    ids=range(26),
 )
 def test_csv_of_the_wrong_shape_or_values_is_refused(tmp_path, lines, message):
     with pytest.raises(ValueError, match=message) as caught:
@@ -225,7 +221,6 @@ IDS = {
     "mixed": (["1", "1", "a"], ["1", "1", "a"]),
     "dates": (["2024-01-01", "2024-01-01", "2024-01-02"],) * 2,
     "words": (["x", "x", "true"],) * 2,
-    "floats": (["4.0", "4.0", "5.0"], [4, 4, 5]),
 }
 
 

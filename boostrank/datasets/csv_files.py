@@ -54,7 +54,10 @@ def read_csv(path: Path, ids: Sequence[str], is_category: Callable[[str], bool])
 
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line at which each row begins, and its fields; pandas, too, skips blank lines."""
+    """Yield the line at which each row begins, and its fields, without blank lines.
+
+    Those are the lines that pandas skips: others have a row, also if all their space is not ASCII.
+    """
     limit = csv.field_size_limit(sys.maxsize)
     try:
         with (
@@ -64,7 +67,7 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
             rows = csv.reader(text)
             line = 1
             for row in rows:
-                if len(row) > 1 or (row and row[0].strip()):
+                if len(row) > 1 or row == [""] or "".join(row).strip(" \t"):
                     yield line, row
                 line = rows.line_num + 1
     finally:
