@@ -12,7 +12,7 @@ from test_estimators import make_ranker
 import boostrank
 from boostrank.datasets import RankingData, make_ranking
 from boostrank.lab.folds import rotation
-from boostrank.lab.learners import Learner, refusal
+from boostrank.lab.learners import BUILTINS, Learner, refusal
 from boostrank.lab.models import TRAINERS
 from boostrank.lab.plan import make_plan
 from boostrank.lab.settings import METRICS, ORDER_METRICS, Settings
@@ -46,7 +46,9 @@ def test_a_built_in_is_refused_exactly_where_its_host_refuses_or_cuts_off_the_la
     # LightGBM's rank_xendcg takes 1.5 for 1, and its lambdarank too, without a word.
     cut = {("lightgbm", name) for name in TRAINERS["lightgbm"].builtins}
     for builtin in TRAINERS[host].builtins:
-        learner = Learner(f"{host}:{builtin}", host, builtin)
+        learner = BUILTINS[f"{host}:{builtin}"]
+        if builtin == "lambdarank" and gain is not None:  # its table would have a million entries
+            assert refusal(learner, 1e6 * DATA.y, settings) == "only labels up to 100,000"
         for kind in KINDS:
             data = _data(kind)
             refused = refusal(learner, data.y, settings)
@@ -57,7 +59,8 @@ def test_a_built_in_is_refused_exactly_where_its_host_refuses_or_cuts_off_the_la
                     failed = not np.isfinite(model.predict(data.X)).all()
                 except ValueError:
                     failed = True
-            if failed:
+            # It ranks the best documents last: docs/host_bugs.md.
+            if failed or (builtin == "rank_xendcg" and data.y.max() > 31.0):
                 assert refused, (builtin, kind)
             elif refused:
                 whole = (data.y == np.floor(data.y)).all() and (data.y >= 0).all()

@@ -21,6 +21,9 @@ from boostrank.objectives import Objective
 from boostrank.objectives.gains import Gain, gains_of
 from boostrank.objectives.validation import Floats
 
+#: LightGBM reads its gains, one for each grade, as text: ten million of them take minutes.
+_MOST_GAINS = 100_000
+
 
 class LightGBMModel(Model):
     """A LightGBM booster; parameters that `Settings` does not set keep LightGBM's defaults."""
@@ -42,13 +45,16 @@ class LightGBMModel(Model):
 
     @classmethod
     def refusal(cls, builtin: str, labels: Floats, settings: Settings) -> str:
-        """Labels that it would refuse, or cut the decimals of; see `Model.refusal`."""
+        """Labels that it would refuse, misread or cut the decimals of; see `Model.refusal`."""
+        most = labels.max(initial=0.0)
         if labels.min(initial=0.0) < 0.0 or (labels != np.floor(labels)).any():
             return "only whole labels from 0"
+        if builtin == "rank_xendcg":  # it computes 2^y in 32 bits
+            return "only labels up to 31" if most > 31.0 else ""
         gains = settings.gain or settings.params.get(cls.host, {}).get("label_gain")
-        if builtin == "lambdarank" and gains is None and labels.max(initial=0.0) > 30.0:
+        if gains is None and most > 30.0:
             return "only labels up to 30, unless there is a gain"
-        return ""
+        return f"only labels up to {_MOST_GAINS:,}" if most > _MOST_GAINS else ""
 
     @staticmethod
     def shared(settings: Settings) -> dict[str, Any]:
