@@ -593,7 +593,7 @@ def test_a_stale_result_is_not_used(changed, stored, parts, monkeypatch):
 
 
 def test_the_sources_of_a_users_class_count(tmp_path, monkeypatch):
-    """Results of a loss were used again after it had been edited."""
+    """Results of a loss were used again after it, or the function of its gain, had been edited."""
     file = tmp_path / "edited_loss.py"
     file.write_text("import boostrank\nclass Own(boostrank.RankNet): sign = 1\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
@@ -607,7 +607,8 @@ def test_the_sources_of_a_users_class_count(tmp_path, monkeypatch):
     monkeypatch.setattr(sys.modules["edited_loss"], "__file__", inside)
     assert records.sources(mixed) != records.sources(mixed)
     type(own).__module__ = "a notebook"
-    assert records.sources(mixed) != records.sources(mixed)
+    for edited in (mixed, boostrank.Mix(boostrank.SDCG(), boostrank.LambdaRank(gain=np.sqrt), 0.5)):
+        assert records.sources(edited) != records.sources(edited)
 
 
 def test_only_the_truncated_line_is_lost(stored, parts):

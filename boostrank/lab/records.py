@@ -22,6 +22,7 @@ from boostrank.lab.learners import Learner
 from boostrank.lab.results import Failure, FoldResult, Row
 from boostrank.lab.settings import Settings
 from boostrank.objectives import Objective
+from boostrank.objectives.base import listed
 from boostrank.objectives.composite import all_inside
 
 #: What ``summary.csv`` has besides the metrics.
@@ -147,7 +148,8 @@ def sources(objective: Objective | str) -> str:
     """Return a digest of our sources and of the files of the objective's classes.
 
     The version stays the same between releases, and a user's class may have been edited. A class of
-    a notebook or an archive, which has no file, counts as edited.
+    a notebook or an archive, which has no file, counts as edited. So does a function, as a gain may
+    be: it may depend on more than its own lines.
     """
     # An editable installation keeps the objectives outside the package's folder.
     folders = (Path(boostrank.__file__).parent, Path(objectives.__file__).parent)
@@ -155,10 +157,14 @@ def sources(objective: Objective | str) -> str:
     unknown = b""
     for own in all_inside(objective) if isinstance(objective, Objective) else ():
         file = getattr(sys.modules.get(type(own).__module__), "__file__", None)
-        if file and Path(file).is_file():
-            paths.add(Path(file))
-        else:
+        values = [getattr(own, entry.name) for entry in listed(own)]
+        functions = [each for each in values if callable(getattr(each, "shape", each))]
+        if not (file and Path(file).is_file()) or any(
+            not isinstance(each, Objective) for each in functions
+        ):
             unknown = os.urandom(8)
+        else:
+            paths.add(Path(file))
     return digest([*(path.read_bytes() for path in sorted(paths)), unknown])
 
 
