@@ -427,7 +427,8 @@ def test_predict_refuses_another_number_of_features(host, name, parts, tmp_path)
     pd.DataFrame(X[:, :4]).to_csv(table, index=False)
     line = refused("predict", model, table, "--out", out)
     assert line.endswith(f"{name} was trained on 5 features, but {table} has 4")
-    assert not out.exists()
+    assert "does not end in .gz" in refused("predict", model, table, "--out", tmp_path / "s.csv.gz")
+    assert list(tmp_path.glob("s*")) == []
     # In svmlight, the last features of a file may all be 0, and so be absent.
     narrow = write(tmp_path / "narrow.txt", svmlight(RankingData(X[:, :4], y, qid)))
     padded = np.hstack([X[:, :4], np.zeros((len(X), 1))])

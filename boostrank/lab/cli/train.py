@@ -8,8 +8,9 @@ import numpy as np
 import typer
 
 from boostrank.datasets import RankingData
+from boostrank.datasets.files import without_compression
 from boostrank.datasets.runs import Run
-from boostrank.datasets.tables import Columns
+from boostrank.datasets.tables import Columns, is_table
 from boostrank.hosts.rankers import stretched
 from boostrank.hosts.stopping import in_proportion
 from boostrank.lab.cli import options
@@ -237,6 +238,11 @@ def predict(
     The scores are those of the host's own `predict`, of the best round if the file says which.
     """
     check_writable(out, model, *data)
+    if is_table(out) or out != without_compression(out):  # a reader would take them for that
+        raise ValueError(
+            f"{out}: scores are written as plain text, one on each line and without a header: give "
+            f"a name that does not end in {out.suffix}"
+        )
     trained = load_model(model)
     named = options.columns(label, qid, drop, "", None if run is None else doc_id)
     X, ids = load_features(data, named, trained)
