@@ -173,10 +173,8 @@ def test_every_objective_trains_on_both_hosts_and_the_schedule_knows_the_rounds(
     names = {str(learner) for learner in chosen}
     assert names == {
         *(f"{name}@{host}" for name in boostrank.objective_names() for host in HOSTS),
-        "lightgbm:lambdarank",
-        "lightgbm:rank_xendcg",
-        "xgboost:rank:ndcg",
-        "xgboost:rank:pairwise",
+        *("lightgbm:lambdarank", "lightgbm:rank_xendcg"),
+        *("xgboost:rank:ndcg", "xgboost:rank:pairwise"),
     }
     settings = Settings(rounds=4, leaves=4, min_docs=3)
     for learner in chosen:
@@ -191,7 +189,7 @@ def test_every_objective_trains_on_both_hosts_and_the_schedule_knows_the_rounds(
     assert scheduled == {4}
 
 
-def test_catboosts_own_objectives_are_rows_next_to_ours(fold):
+def test_catboosts_own_objectives_are_rows_next_to_ours(fold, parts):
     chosen = learners({"sdcg": boostrank.SDCG()}, ["lightgbm", "catboost"])
     own = [learner for learner in chosen if learner.host == "catboost"]
     assert [str(learner) for learner in chosen] == [
@@ -215,6 +213,8 @@ def test_catboosts_own_objectives_are_rows_next_to_ours(fold):
     assert len(rounds) == len(own) * SETTINGS.rounds
     with pytest.raises(ValueError, match="catboost accepts none of our objectives, got sdcg"):
         TRAINERS["catboost"].train(boostrank.SDCG(), fold.train, SETTINGS)
+    plan = _plan(parts, named={"sdcg": boostrank.SDCG()}, hosts=["catboost"])
+    assert "Left out, since catboost trains its own objectives only: sdcg." in plan.notes
 
 
 @pytest.mark.parametrize("builtin", TRAINERS["catboost"].builtins)
@@ -647,10 +647,10 @@ def test_settings_out_of_range(change, message):
         Settings(**change)
 
 
-def _plan(parts, *, numbers=None, settings=SETTINGS, hosts=("lightgbm",)):
+def _plan(parts, *, named=None, numbers=None, settings=SETTINGS, hosts=("lightgbm",)):
     folds = replace(rotation(parts), numbers=numbers)
     settings = settings.for_labels(folds.data.y, chosen=True)
-    return make_plan({}, folds, settings, hosts=hosts, baseline=None)
+    return make_plan(named or {}, folds, settings, hosts=hosts, baseline=None)
 
 
 @pytest.mark.parametrize(

@@ -72,9 +72,15 @@ def make_plan(
             f"Labels from {labels.min():g} to {labels.max():g} are no grades: metrics are those of "
             "whole orders."
         )
+    everything = learners(named, hosts, rounds=settings.rounds)
+    if named and hosts is not None and all(learner.builtin for learner in everything):
+        notes.append(
+            f"Left out, since {', '.join(hosts)} trains its own objectives only: "
+            f"{', '.join(named)}."
+        )
     kept: list[Learner] = []
     reasons: dict[str, dict[str, None]] = {}
-    for learner in learners(named, hosts, rounds=settings.rounds):
+    for learner in everything:
         why = refusal(learner, labels, settings)
         if not why:
             kept.append(learner)
