@@ -1,15 +1,11 @@
 """The benchmark runs and reports what it measured; no test checks its figures."""
 
 import math
-from functools import partial
 
 import pytest
 from commands import lines_of, refused, run
 
-import boostrank
 from boostrank.lab import bench
-from boostrank.lab.cli import bench as command
-from boostrank.lab.cli import output
 
 
 def test_lists_too_long_for_the_built_ins_are_timed_alone(monkeypatch):
@@ -34,7 +30,7 @@ def test_labels_all_different_are_timed_alone(monkeypatch, tmp_path):
         assert row["label"].endswith(", labels all different")
         assert float(row["ours"]) > 0
         assert math.isnan(float(row["ratio"]))
-    refused(*options, "--huge")
+    refused(*options, "--train")
 
 
 def test_training():
@@ -45,45 +41,6 @@ def test_training():
     assert sum(timing.label.endswith("against default") for timing in rounds) == 10
     for timing in rounds:
         assert timing.ratio > 0
-
-
-def test_huge():
-    begun = []
-    calls = list(bench.measure_huge(begun.append, n_docs=250, docs=20, threads=1))
-    assert [call.objective for call in calls] == begun == list(boostrank.objective_names())
-    for call in calls:
-        assert call.n_docs == 240
-        assert call.seconds > 0
-        assert call.bytes >= 24
-
-
-def test_huge_command(monkeypatch, tmp_path):
-    monkeypatch.setattr(bench, "measure_huge", partial(bench.measure_huge, n_docs=100, docs=20))
-    done = run("bench", "--huge", "--out", tmp_path)
-    rows = lines_of(tmp_path / "huge.csv")
-    assert [row["objective"] for row in rows] == list(boostrank.objective_names())
-    assert "soft-ndcg" in done.stdout
-    refused("bench", "--huge", "--train", "--out", tmp_path)
-
-
-def test_the_bar_of_the_huge_benchmark_names_the_objective(monkeypatch, tmp_path):
-    bars, named = [], []
-
-    def progress_bar(*args):
-        bars.append(output.progress_bar(*args))
-        return bars[-1]
-
-    def measure_huge(begin, **_):
-        for name in ("sdcg", "slam-map", "ranknet"):
-            begin(name)
-            named.append((bars[0].tasks[0].description, bars[0].tasks[0].completed))
-            yield bench.HugeCall(name, 20, 1.0, 24.0)
-
-    monkeypatch.setattr(bench, "measure_huge", measure_huge)
-    monkeypatch.setattr(command, "progress_bar", progress_bar)
-    run("bench", "--huge", "--out", tmp_path)
-    assert named == [("sdcg", 0), ("slam-map", 1), ("ranknet", 2)]
-    assert bars[0].tasks[0].total == len(boostrank.objective_names())
 
 
 def test_command(monkeypatch, tmp_path):

@@ -12,7 +12,6 @@ The rows against a host's default show what people run: each side as it comes.
 
 import math
 import time
-import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -39,7 +38,6 @@ from boostrank.objectives import (
     SmoothNDCG,
 )
 from boostrank.objectives.validation import Floats
-from boostrank.registry import make_objective, objective_names
 
 #: Documents timed, in queries of the given length: a small training set. For lists longer than
 #: `LONG_LIST` a tenth of them, because a built-in would take seconds for all.
@@ -122,17 +120,6 @@ class Timing(Training):
     speedup: float
 
 
-@dataclass(frozen=True)
-class HugeCall:
-    """One gradient call, as a host would make it."""
-
-    objective: str
-    n_docs: int
-    seconds: float
-    #: Peak memory per document, on top of the host's scores and labels.
-    bytes: float
-
-
 def _seconds(call: Callable[[], object]) -> float:
     started = time.perf_counter()
     call()
@@ -200,10 +187,6 @@ class _XGBoost:
 _BOOSTERS: dict[str, type[_LightGBM | _XGBoost]] = {"lightgbm": _LightGBM, "xgboost": _XGBoost}
 
 
-def _labels(rng: np.random.Generator, total: int) -> Any:
-    return rng.choice(len(GRADE_SHARES), total, p=GRADE_SHARES).astype(np.float64)
-
-
 def _installed_pairs(docs: int) -> tuple[Pair, ...]:
     """Return the pairs whose host is installed."""
     hosts = installed(HOSTS)
@@ -243,7 +226,7 @@ def measure(
         n_queries = max(1, (TOTAL_DOCS if n <= LONG_LIST else TOTAL_DOCS // 10) // n)
         total = n * n_queries
         group = np.full(n_queries, n)
-        y = _labels(rng, total)
+        y = rng.choice(len(GRADE_SHARES), total, p=GRADE_SHARES).astype(np.float64)
         if distinct:
             y = rng.permuted(np.tile(np.arange(n) * (4.0 / n), (n_queries, 1)), axis=1).ravel()
         scores, X = rng.normal(size=total), rng.normal(size=(total, 1))
@@ -315,29 +298,3 @@ def measure_training(
         yield Training(
             docs, pair.label, pair.host, median(own), median(theirs), median(own / theirs)
         )
-
-
-def measure_huge(
-    begin: Callable[[str], object],
-    *,
-    n_docs: int = 20_000_000,
-    docs: int = 120,
-    threads: int = 2,
-    seed: int = 0,
-) -> Iterator[HugeCall]:
-    """Call each objective on a huge data set, as LightGBM does, after `begin` with its name."""
-    rng = np.random.default_rng(seed)
-    group = np.full(n_docs // docs, docs)
-    total = int(group.sum())
-    labels = _labels(rng, total).astype(np.float32)
-    scores = rng.normal(size=total)
-    for name in objective_names():
-        begin(name)
-        objective = make_objective(name, {}, rounds=2)
-        with kernel_threads(threads):
-            objective(labels[:docs], scores[:docs], None, group[:1])  # compiles or loads kernels
-            tracemalloc.start()
-            seconds = _seconds(partial(objective, labels, scores, None, group))
-            peak = tracemalloc.get_traced_memory()[1]
-            tracemalloc.stop()
-        yield HugeCall(objective=name, n_docs=total, seconds=seconds, bytes=peak / total)

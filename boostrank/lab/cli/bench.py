@@ -20,7 +20,6 @@ from boostrank.lab.plot.objectives import time_per_document
 from boostrank.lab.settings import Settings
 from boostrank.lab.words import counted, versions_in_words
 from boostrank.objectives.validation import check_count
-from boostrank.registry import objective_names
 
 EXAMPLES = """
 **Examples**
@@ -48,12 +47,6 @@ def bench(
     train: Annotated[
         bool, typer.Option("--train", help="Time whole boosting rounds instead (minutes).")
     ] = False,
-    huge: Annotated[
-        bool,
-        typer.Option(
-            "--huge", help="Measure time and memory of one call on 20 million documents (minutes)."
-        ),
-    ] = False,
     distinct: Annotated[
         bool, typer.Option("--distinct", help="Distinct labels; only our objectives.")
     ] = False,
@@ -64,10 +57,8 @@ def bench(
 
     Against the hosts that are installed.
     """
-    if train + huge + distinct > 1:
-        raise ValueError("--train, --huge and --distinct are different benchmarks: give one")
-    if huge and docs is not None:
-        raise ValueError("--huge uses lists of 120 documents: leave --docs out")
+    if train and distinct:
+        raise ValueError("--train and --distinct are different benchmarks: give one")
     docs = docs or (TRAINED if train else LENGTHS)
     lengths = [check_count("docs", count) for count in parse_counts("docs", docs)]
     how: dict[str, Any] = {"threads": threads, "seed": seed}
@@ -75,19 +66,12 @@ def bench(
     check_count("repeats", repeats)
     out.mkdir(parents=True, exist_ok=True)
     console = make_console()
-    timed = [] if huge or distinct else installed(HOSTS)
+    timed = [] if distinct else installed(HOSTS)
     for note in missing_hosts() if timed else ():
         say(note)
     kind: type = timings.Timing
-    measured: Iterator[Any]
-    if huge:
-        path, kind = out / "huge.csv", timings.HugeCall
-        explained = "One call each, memory in bytes per document on top of the host's own"
-        progress = progress_bar("calls", len(objective_names()))
-        measured = timings.measure_huge(
-            lambda name: progress.update(progress.task_ids[0], description=name), **how
-        )
-    elif train:
+    measured: Iterator[timings.Training]
+    if train:
         path, kind = out / "training.csv", timings.Training
         explained = f"Seconds per round; ratio: ours / built-in; medians of {repeats} paired rounds"
         progress = progress_bar("pairs", sum(len(timings.trained_pairs(n)) for n in lengths))
@@ -110,7 +94,7 @@ def bench(
             append(path, as_csv([astuple(row)]))
             rows.append(row)
             progress.advance(progress.task_ids[0])
-    headings = sorted(names, key=lambda name: name not in ("label", "objective"))  # names first
+    headings = sorted(names, key=lambda name: name != "label")  # first
     lines = [[_cell(getattr(row, name)) for name in headings] for row in rows]
     # No column of a benchmark may be left out: names are wrapped instead.
     print_table(console, headings, lines, least=len(headings), written=path)
