@@ -171,6 +171,7 @@ EQUIVALENT = {
     ' "no_cpython_wrapper": False, "pipeline_class": _Helper}',
     "hinge._sweeps: waiting = 1 => waiting = 2",  # the second part has no grade
     "order.write_rising_order: most + 1 => most + 2",  # no document is there
+    "order.write_rising_order: 0.0 <= values[i] < MOST_LEVELS => 1.0 <= values[i] < MOST_LEVELS",
     'pointers._ready: getattr(numba.config, "DISABLE_JIT", False) => getattr(numba.config,'
     ' "DISABLE_JIT", True)',  # Numba always has the setting
     "pointers._ready: dispatcher.disable_compile() => pass",  # no caller passes other types
