@@ -137,8 +137,9 @@ def test_pages_state_what_the_code_has():
         if LambdaRank(**{name: value}).contract.cost == Cost.QUADRATIC
     ]
     for page, statement in (
-        ("speed", f"longer than {columns.Tuning().direct} documents"),
-        ("speed", f"than {columns.MANY_TERMS.direct:,}."),
+        ("speed", f"and one of {columns.Tuning().direct} |"),
+        ("speed", f"{columns.Tuning().direct} documents ({columns.RANKED.direct} with smooth"),
+        ("speed", f"{columns.MANY_TERMS.direct:,} with `norm=True`"),
         ("hosts", f"sigma times offset is below {divided.LEAST}."),
         ("hosts", "`target=` {}, {} or {} or `variant=` {} or {}, ".format(*by_pairs)),
     ):
