@@ -215,11 +215,11 @@ def _by_cutoff(
             )
         values[label] = dict(sorted(by_cutoff.items()))
         first = next(iter(values))
-        shapes = ([(k, len(each)) for k, each in values[name].items()] for name in (first, label))
-        if len(set(map(tuple, shapes))) > 1:
+        lengths = {len(each) for own in (first, label) for each in values[own].values()}
+        if list(values[label]) != list(values[first]) or len(lengths) > 1:
             raise ValueError(
-                f"figures must have the same metrics and queries for every label, but those of "
-                f"{label!r} differ from those of {first!r}"
+                "figures must have the same metrics and queries for every label and cut-off, but "
+                f"those of {label!r} differ from each other or from those of {first!r}"
             )
     return np.array(list(values[first])), {
         label: np.array(list(each.values())) for label, each in values.items()
