@@ -159,35 +159,20 @@ def draw(trees: Trees, seeds: list[int]) -> None:
         axes.axvline(0.0, color=plot.GREY, linewidth=1)
         heights = np.arange(len(lines))[::-1]
         for place, (row, label) in enumerate(SHOWN.items()):
-            means, halves = [], []
-            for names in lines.values():
-                (_, mean), (_, error) = pooled(names, row, BASE, trees, seeds)
-                means.append(mean)
-                halves.append(1.96 * error)
-            axes.errorbar(
-                means,
-                heights + 0.15 * (2 - place),
-                xerr=halves,
-                fmt="o",
-                color=plot.COLOURS[place],
-                markersize=4,
-                linewidth=1,
-                label=label,
-            )
+            found = [pooled(names, row, BASE, trees, seeds) for names in lines.values()]
+            means, errors = np.array(found)[:, :, 1].T
+            look = {"fmt": "o", "color": plot.COLOURS[place], "markersize": 4, "linewidth": 1}
+            places = heights + 0.15 * (2 - place)
+            axes.errorbar(means, places, xerr=1.96 * errors, label=label, **look)
         axes.set_yticks(heights, lines)
         for line in heights[1:] + 0.5:
             axes.axhline(line, color=plot.GREY, linewidth=0.4, alpha=0.5)
         axes.set_ylim(-0.5, len(lines) - 0.5)
         axes.spines[["top", "right", "left"]].set_visible(False)
         axes.tick_params(axis="y", length=0)
-        axes.set_xlabel(
-            f"NDCG@10 less that of LightGBM's lambdarank, all {ROUNDS} rounds, 95 % intervals",
-            fontsize=9,
-            color=plot.GREY,
-        )
-        axes.legend(
-            frameon=False, fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3
-        )
+        what = f"NDCG@10 less that of LightGBM's lambdarank, all {ROUNDS} rounds, 95 % intervals"
+        axes.set_xlabel(what, fontsize=9, color=plot.GREY)
+        axes.legend(frameon=False, fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
 
 
 def main() -> None:

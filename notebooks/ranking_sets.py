@@ -69,20 +69,14 @@ SHARED = {
 QUANTILES = (0.5, 0.75, 0.9, 0.97)
 #: Training queries of flights, where no number is given.
 FLIGHTS = 1800
-SETS = (
-    "ohsumed",
-    "mq2008",
-    "yandex",
-    "lightgbm_example",
-    "mslr_sample",
-    "flights",
-    "diamonds",
-    "movielens",
-    "synthetic0x1500",
-    "synthetic1x1500",
-    "synthetic0x10000",
-    "synthetic1x10000",
-)
+FILES = {
+    "yandex": ("train.txt.gz",),
+    "lightgbm_example": ("rank.train.gz", "rank.test.gz"),
+    "mslr_sample": ("train.txt.gz", "vali.txt.gz", "test.txt.gz"),
+}
+#: Synthetic ones have no noise or as much as signal.
+SYNTHETIC = [f"synthetic{noise}x{queries}" for queries in (1500, 10000) for noise in (0, 1)]
+SETS = ("ohsumed", "mq2008", *FILES, "flights", "diamonds", "movielens", *SYNTHETIC)
 
 
 class Source(NamedTuple):
@@ -117,11 +111,6 @@ TABLES = {
 }
 #: Sets that had no part in choosing anything.
 FRESH = (*TABLES, "baseball", "lecturers")
-FILES = {
-    "yandex": ("train.txt.gz",),
-    "lightgbm_example": ("rank.train.gz", "rank.test.gz"),
-    "mslr_sample": ("train.txt.gz", "vali.txt.gz", "test.txt.gz"),
-}
 
 
 def folds(name: str, seed: int) -> list[Fold]:
