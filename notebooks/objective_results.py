@@ -14,8 +14,6 @@ seed can move by .005. Differences are from LightGBM's ``lambdarank`` with the s
 the width of their 95 % interval over queries.
 """
 
-import sys
-
 import numpy as np
 from ranking_sets import ROUNDS, curve, folds, parser, trained
 
@@ -24,7 +22,7 @@ from boostrank.datasets import make_ranking
 from boostrank.lab.models import HOSTS
 from boostrank.registry import make_objective
 
-SETS = ("synthetic1", "mq2008", "ohsumed")
+SETS = {"synthetic1": "synthetic with noise", "mq2008": "MQ2008", "ohsumed": "OHSUMED"}
 #: What rows are compared with, the baseline first.
 BUILTINS = {f"lightgbm:{name}": name for name in HOSTS["lightgbm"].builtins}
 
@@ -56,7 +54,7 @@ def main():
     reader.add_argument("--objectives", nargs="+", default=boostrank.objective_names())
     reader.add_argument("--rate", type=float, default=0.05)
     given = reader.parse_args()
-    print("set,objective,best,all,best_gain,best_half,all_gain,all_half", flush=True)
+    print("objective,data,best round,difference,all 300 rounds,difference", flush=True)
     for data in given.sets:
         parts = splits(data)
         baseline = None
@@ -71,10 +69,10 @@ def main():
             baseline = both if baseline is None else baseline
             gains = both - baseline
             halves = 1.96 * gains.std(axis=1, ddof=1) / gains.shape[1] ** 0.5
-            numbers = [*both.mean(axis=1), *np.ravel([gains.mean(axis=1), halves], order="F")]
-            print(f"{data},{name}," + ",".join(f"{n:.4f}" for n in numbers), flush=True)
-            alone = of_seeds[:, -1].mean(axis=1)
-            print(data, name, *(f"{n:.4f}" for n in alone), file=sys.stderr, flush=True)
+            cells = [name, SETS.get(data, data)]
+            for figure, gain, half in zip(both, gains, halves, strict=True):
+                cells += [f"{figure.mean():.4f}", f"{gain.mean():+.3f} ({half:.3f})"]
+            print(",".join(cells).replace("0.", "."), flush=True)
 
 
 if __name__ == "__main__":
