@@ -1,94 +1,75 @@
 """Every undocumented feature of LightGBM, XGBoost, Dask or Numba that is relied on.
 
-Each has a test that names it when a new version changes it. Unless a file is given, the test is in
-``tests/test_traps.py``. "Without" says what happens without the feature.
+After the colon stands what happens without it. Each has a test that fails if a new version changes
+it, in ``tests/test_traps.py`` unless a file is given.
 
 LightGBM
 
 - The Booster that trains is the local variable ``self`` of a caller (`training_booster`), and has
-  ``params`` and ``train_set`` (`data.check_lightgbm`). Without: every round is taken for the first,
-  and bagging by query, split queries and positions go unnoticed.
-  Test: test_the_booster_is_among_the_callers.
+  ``params`` and ``train_set``: every round is taken for the first, and bagging by query, split
+  queries and positions go unnoticed.
 - The Booster makes a new list, private, of which predictions are up to date when an update is done
-  (`lightgbms_update`). Without: a round whose update fails after its gradients is counted twice.
-  Test: test_lightgbms_booster_tells_that_an_update_is_done.
+  (`lightgbms_update`): a round whose update fails after its gradients is counted twice.
 - With that list, its private method ``__inner_predict``, and ``Dataset.version``
-  (`predict_again`). Without: it may hand over scores that nobody has written.
-  Test: test_scores_after_a_change_of_the_data.
-- ``Dataset.used_indices`` and ``Dataset.reference`` (`data.check_lightgbm`). Without: split queries
-  go unnoticed. Test: test_lightgbm_datasets_tell_what_is_refused.
-- The estimators count the parameters in `inspect.signature` of an objective
-  (`boostrank.objectives.base.ShownSignature`). Without: LGBMRanker refuses the objective.
-  Test: test_the_hosts_ranker_counts_arguments.
+  (`predict_again`): it may hand over scores that nobody has written.
+- ``Dataset.used_indices`` and ``Dataset.reference`` (`data`): split queries go unnoticed.
+- The estimators count the parameters in `inspect.signature` of an objective (``ShownSignature`` in
+  ``objectives/base.py``): LGBMRanker refuses the objective.
 - ``lightgbm.train`` and ``lightgbm.cv`` have a local variable ``init_model``
-  (`lightgbms_init_model`). Without: continued training learns position factors from the start.
-  Test: tests/test_unbiased.py, test_continued_training_goes_on_with_the_factors.
+  (`lightgbms_init_model`): continued training learns position factors from the start
+  (test_unbiased.py).
 - ``lightgbm.train`` has local variables ``is_valid_contain_train`` and ``feval``
-  (`lightgbm_measures_training`). Without: DART's trees may end up negated.
-  Test: test_dart_of_lightgbm_does_not_measure_its_training_set.
-- ``LGBMRanker._objective`` is the objective that is trained (`boostrank.lightgbm`), and may be set,
-  as ``LGBMRanker._Booster`` may. Without: schedules do not take their length from `n_estimators`,
-  and `to_host` cannot make a fitted ranker.
-  Tests: test_lightgbms_ranker_trains_its_private_objective; tests/test_export.py, test_to_host.
+  (`lightgbm_measures_training`): DART's trees may end up negated.
+- ``LGBMRanker._objective``, which is trained, and ``LGBMRanker._Booster`` may be set
+  (`boostrank.lightgbm`): schedules do not take their length from `n_estimators`, and `to_host`
+  cannot make a fitted ranker (also test_export.py).
 - ``Booster.pandas_categorical``, the parameter ``categorical_feature`` of a loaded Booster and
-  ``feature_infos`` of its file (`model_files.lightgbm_categories`). Without: `boostrank predict`
-  does not know the names of categories, or takes those of another column. Test:
-  tests/test_tables.py, test_a_model_keeps_the_words_of_its_categories, and the two on what a file
-  may say.
-- ``lightgbm.basic._ConfigAliases`` knows all parameters (`lightgbms_parameters`). Without: misspelt
-  ones are ignored. Test: tests/test_ignored.py, test_unknown_parameters_of_lightgbm.
-- A regression starts at the mean of the labels over all workers (`mean_over_lightgbm_workers`).
-  Without: gradients would be scaled by each worker alone.
-  Test: tests/test_dask.py, test_lightgbm_shares_float64.
+  ``feature_infos`` of its file (`model_files`): `boostrank predict` does not know the names of
+  categories, or takes those of another column (test_tables.py).
+- ``lightgbm.basic._ConfigAliases`` knows all parameters (`lightgbms_parameters`): misspelt ones are
+  ignored (test_ignored.py).
+- A regression starts at the mean of the labels over all workers (`mean_over_lightgbm_workers`):
+  gradients would be scaled by each worker alone (test_dask.py).
 
 XGBoost
 
 - ``xgboost.objective.Objective``, "for participants in development", is told the iteration
   (`register_with_xgboost`), and the objective is the local variable ``fobj`` of the Booster's
-  method that calls it (`xgboost_calls_directly`). Without: objectives that need the round refuse to
-  train. Tests: test_xgboost_tells_registered_classes_the_iteration,
-  test_xgboosts_booster_holds_the_objective.
-- The Booster is the local variable ``self`` of a caller (`training_booster`). Without: rounds start
-  at 1 in continued training. Test: test_the_booster_is_among_the_callers.
+  method that calls it (`xgboost_calls_directly`): objectives that need the round refuse to train.
+- The Booster is the local variable ``self`` of a caller (`training_booster`): rounds start at 1 in
+  continued training.
 - The ``CallbackContainer`` that asks for metrics is the local ``self`` of a caller, and has
-  ``callbacks``, ``metric`` and ``history`` (`xgboost_callbacks`). Without: XGBoost's early stopping
-  minimises most metrics. Test: tests/test_directions.py, all of it.
-- ``xgboost.training.cv`` is among the callers (`xgboost_cross_validates`). Without: pairs of
-  `Preferences` may be taken as rows of a fold. Test: tests/test_preferences.py,
-  test_xgboosts_cv_is_refused.
-- ``XGBRanker._Booster`` and ``XGBRanker.evals_result_`` may be set (`boostrank.xgboost`). Without:
-  a fitted ranker cannot predict. Test: tests/test_estimators.py, all of it.
-- ``cats``, the names of categories in a model as JSON (`boostrank.hosts.model_files`). Without: a
-  model that was stopped early loses them. Test: that of LightGBM's categories.
+  ``callbacks``, ``metric`` and ``history`` (`xgboost_callbacks`): its early stopping minimises
+  most metrics (test_directions.py).
+- ``xgboost.training.cv`` is among the callers (`xgboost_cross_validates`): pairs of `Preferences`
+  may be taken as rows of a fold (test_preferences.py).
+- ``XGBRanker._Booster`` and ``XGBRanker.evals_result_`` may be set (`boostrank.xgboost`): a fitted
+  ranker cannot predict (test_estimators.py).
+- ``cats``, the names of categories in a model as JSON (`model_files`): a model that was stopped
+  early loses them (test_tables.py).
 
 Dask
 
-- ``distributed.get_worker().state.nthreads``, the threads of this worker (`collective`). Without:
-  LightGBM's workers do not share the scale of gradients.
-  Test: tests/test_dask.py, test_two_workers_train_as_one.
+- ``distributed.get_worker().state.nthreads``, the threads of this worker (`collective`): LightGBM's
+  workers do not share the scale of gradients (test_dask.py).
 
-Numba, in ``objectives/engine``; the tests are in tests/test_package.py unless a file is given
+Numba, in ``objectives/engine``; the tests are in test_package.py unless a file is given
 
-- Without these, no gradient: ``compile``, ``overloads`` and ``disable_compile`` of a compiled
-  function (pointers.py; tests/test_oracle.py, all of it); ``_numba_type_`` of an object that is
-  handed to a kernel (pointers.py; test_pointers_are_looked_up_once); the option ``_nrt`` of `njit`
-  (jit.py; test_helpers_count_no_references).
-- Without these, compiling takes longer: the options ``no_cfunc_wrapper`` and
-  ``no_cpython_wrapper`` of `njit` (test_python_calls_no_helper_of_a_kernel); ``state.flags`` of a
-  compiler, and their ``_values`` (jit.py; test_options_of_kernels_are_compared_fast).
-- ``state.library`` of a compiler, and its methods for finishing its code (jit.py). Without:
-  compiling takes longer, and gradients of the process that compiles may differ in the last bits
-  from those of later ones. Tests: test_a_helper_is_compiled_with_its_kernels_alone;
-  tests/test_determinism.py, test_the_process_that_compiles_gives_the_same_bits.
-- ``type_annotation`` and ``target_context`` of what is compiled (jit.py). Without: a helper that
-  should count references and does not goes unnoticed.
-  Test: test_arrays_that_nobody_would_free_are_refused.
+- ``compile``, ``overloads`` and ``disable_compile`` of a compiled function (pointers.py;
+  test_oracle.py), ``_numba_type_`` of an object that is handed to a kernel (pointers.py), the
+  option ``_nrt`` of `njit` (jit.py): no gradient.
+- The options ``no_cfunc_wrapper`` and ``no_cpython_wrapper`` of `njit`; ``state.flags`` of a
+  compiler, and their ``_values`` (jit.py): compiling takes longer.
+- ``state.library`` of a compiler, and its methods for finishing its code (jit.py): compiling takes
+  longer, and gradients of the process that compiles may differ in the last bits from those of later
+  ones (also test_determinism.py).
+- ``type_annotation`` and ``target_context`` of what is compiled (jit.py): a helper that should
+  count references and does not goes unnoticed.
 - ``_cache`` of a compiled function, the methods of `numba.core.caching.FunctionCache`, ``_reduce``
-  and ``_rebuild`` of what is compiled (cache.py). Without: kernels are compiled in every process.
-  Test: tests/test_processes.py, test_damaged_machine_code_is_compiled_again_once.
-- ``state.flags.noalias`` of a compiler (jit.py). Without: gradients of short queries, and
-  LambdaRank's with a truncation, take longer.
-  Test: test_loops_over_disjoint_arrays_do_not_ask_whether_they_overlap.
+  and ``_rebuild`` of what is compiled (cache.py): kernels are compiled in every process
+  (test_processes.py).
+- ``state.flags.noalias`` of a compiler (jit.py): gradients of short queries, and LambdaRank's with
+  a truncation, take longer.
 """
 
 import inspect
@@ -195,13 +176,9 @@ def register_with_xgboost() -> None:
 
 
 def mean_over_lightgbm_workers(number: float, threads: int) -> float:
-    """Return the mean of the numbers of the workers of a distributed LightGBM training.
-
-    A number beyond float32's range is clipped to it. LightGBM sets `threads` for all models of the
-    process.
-    """
+    """Return the mean of a number, clipped to float32's range, over LightGBM's workers."""
     lightgbm = sys.modules["lightgbm"]
-    # It sets the verbosity for all models too, so the training only loses messages.
+    # It sets threads and verbosity for all models of the process; the training loses messages.
     params = {"objective": "regression", "verbosity": -1, "num_threads": threads}
     # Labels are float32. Three of them add up to a float64 of their range, and their mean is a
     # third of it. Beyond that range the gradients would not be finite.
