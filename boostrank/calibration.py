@@ -1,15 +1,8 @@
 """Probabilities from the scores of any ranker: calibrators that keep queries whole.
 
-A ranker's scores order documents, but most losses do not determine their level and scale. A
-calibrator learns a non-decreasing map from scores to probabilities, on queries that the ranker was
-not trained on. It keeps the order inside queries, and with it NDCG and similar metrics, except
-where an isotonic map makes ties.
-
-There is one thing that no map of scores can fix. A loss that only compares documents of the same
-query does not determine the level of a query's scores, so the same score means different things in
-different queries. `Calibrated` learns the level too.
-
-Needs scikit-learn.
+A calibrator learns a non-decreasing map from scores to probabilities, on queries that the ranker
+was not trained on. Losses that only compare documents of a query leave the level of its scores
+open, which no map can mend: `Calibrated` learns it. Needs scikit-learn.
 """
 
 from typing import Any, Self

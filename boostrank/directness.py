@@ -3,24 +3,15 @@ r"""How directly an objective optimises a metric: the directness of He and Liu.
 Source
     He, Liu: Are algorithms directly optimizing IR measures really direct? (2008), sections V, VI.
 
-Definition
-    O_2 = 1 - E for a metric E, O_1 = 1 - E^ for the surrogate metric E^ that an objective
-    optimises; epsilon = max over queries of |O_1 - O_2| at given scores.
-    Most objectives here are O_1 as they stand, and smooth metrics are -E^. In both cases E^ is the
-    contract's `metric_offset` minus the loss.
-
 Theorem 1
-    With w_1 the minimiser of the mean of O_1, w_2 that of O_2, and epsilon_1, epsilon_2 the epsilon
-    at the scores of each: |mean O_2(w_1) - mean O_2(w_2)| <= 2 epsilon_1 + epsilon_2. Learning with
-    the objective instead of the metric then costs no more than that. `Directness.guarantee` is
-    this sum.
+    `Directness.guarantee`: for the minimisers w_1 of the mean of 1 - E^ and w_2 of 1 - E,
+    |mean E(w_1) - mean E(w_2)| <= 2 epsilon_1 + epsilon_2, with epsilons at the scores of each.
 
 Theorem 2
-    `soft_ndcg_bound`, for SoftNDCG and NDCG. Its printed proof has slips (a factor (N - 1)/4
-    goes missing before 1 - erf^2, and its last implication runs the wrong way), but the bound is
-    right: 1/log2(2 + r) changes by at most 0.37 from one integer to the next, the expected number
-    of documents that beat j differs from the rank of j by less than 2 epsilon_1, and so epsilon_1
-    alone is already enough.
+    `soft_ndcg_bound`. Its printed proof has slips (a factor (N - 1)/4 goes missing before
+    1 - erf^2, and its last implication runs the wrong way), but the bound is right: 1/log2(2 + r)
+    changes by at most 0.37 from one integer to the next, the expected number of documents that beat
+    j differs from the rank of j by less than 2 epsilon_1, and so epsilon_1 alone is enough.
 """
 
 import math
@@ -130,7 +121,7 @@ def directness(
     loss = obj.loss(scores, labels, group, round=round)
     gain = obj._gain if obj.counts_gains else None
     value = evaluate(scores, labels, group, (measure,), gain=gain, per_query=True)[measure]
-    surrogate = obj.contract.metric_offset - loss
+    surrogate = obj.contract.metric_offset - loss  # of 1 - E^, and of smooth metrics, which are -E^
     differences = np.abs(surrogate - value)
     _, y, boundaries = obj._checked(scores, labels, group)
     differences[~differ(obj._kernel_gains(y, boundaries), boundaries)] = np.nan

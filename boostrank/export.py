@@ -1,15 +1,4 @@
-"""Models for search engines: the trees of either host in the formats that engines read.
-
-=========== ====================================================================================
-solr        Solr's ``MultipleAdditiveTreesModel``, JSON
-opensearch  the JSON of XGBoost's dump, for the learning-to-rank plug-ins of OpenSearch and
-            Elasticsearch (``model/xgboost+json``)
-vespa       the same, for Vespa's ``xgboost("file.json")``
-ranklib     RankLib's XML, for RankLib and the same plug-ins (``model/ranklib``)
-=========== ====================================================================================
-
-A file's scores are the host's, summed in float32: the objective adds nothing to a trained model.
-"""
+"""Models for search engines: the trees of either host in the formats that engines read."""
 
 import json
 import re
@@ -60,12 +49,14 @@ def export(
         A model file, a booster or a fitted ranker of LightGBM or XGBoost. Early stopped models are
         exported up to their best round.
     to : {"solr", "opensearch", "vespa", "ranklib"}
-        "opensearch" and "ranklib" are also for Elasticsearch's plug-in.
+        Solr's ``MultipleAdditiveTreesModel``; the JSON of XGBoost's dump, for the learning-to-rank
+        plug-ins of OpenSearch and Elasticsearch (``model/xgboost+json``) and for Vespa; RankLib's
+        XML, also for these plug-ins (``model/ranklib``).
     features : sequence of str, optional
         The engine's features, in its order. The model's features must be among them; if the model
         has no names but the host's, and not all of these are among them, these are its features,
-        one for each column. RankLib's XML numbers features
-        by this order, from 1; without it, by the columns.
+        one for each column. RankLib's XML numbers features by this order, from 1; without it, by
+        the columns.
     name : str, default "boostrank"
         The model's name in Solr.
 
@@ -120,16 +111,16 @@ def _with_features(forest: Forest, features: Sequence[str] | None) -> Forest:
     if not forest.named and not set(names) >= set(forest.names):
         if len(names) != len(forest.names):
             raise ValueError(
-                "the model has no names of features, so features must have one for each of its "
-                f"{len(forest.names)} columns, got {len(names)}"
+                f"features must have one for each of the {len(forest.names)} columns of the model, "
+                f"which has no names, got {len(names)}"
             )
         return forest._replace(names=names)
     place = {}
     for i in forest.used:
-        if forest.names[i] not in names:
-            name = forest.names[i]
+        name = forest.names[i]
+        if name not in names:
             raise ValueError(f"features must have the model's {name!r}{hint(name, names)}")
-        place[i] = names.index(forest.names[i])
+        place[i] = names.index(name)
     trees = [
         tree._replace(feature=np.array([place[i] for i in tree.feature.tolist()], dtype=np.int64))
         for tree in forest.trees
@@ -192,8 +183,7 @@ def _vespa(forest: Forest, name: str) -> str:
 def _without_slack(thresholds: Singles) -> Singles:
     """Return what Solr must be given, so that it compares with these thresholds.
 
-    Where no number plus the slack is a threshold, the next smaller sum takes its place: near 0,
-    where sums are multiples of 1e-13, and below a power of 2.
+    Where no number plus the slack is a threshold, the next smaller sum takes its place.
     """
     given = (thresholds - _SOLR_SLACK).astype(np.float32)
     for _ in range(2):

@@ -201,7 +201,7 @@ def test_names_for_a_model_without_names(host):
         text = boostrank.export(booster, to, features=own[::-1])  # by name, in the engine's order
         want = engine(boostrank.export(booster, to), own, X)
         np.testing.assert_array_equal(engine(text, own[::-1], X[:, ::-1]), want)
-    with pytest.raises(ValueError, match="one for each of its 5 columns, got 4"):
+    with pytest.raises(ValueError, match=r"one for each of the 5 columns .* got 4"):
         boostrank.export(booster, "solr", features=NAMES[:4])
     with pytest.raises(ValueError, match="each name once, got 'x_1' several times"):
         boostrank.export(booster, "solr", features=[*NAMES[1:], "x_1"])

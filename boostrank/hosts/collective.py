@@ -1,13 +1,10 @@
 """What the workers of one distributed training share: the scale of gradients, and errors.
 
-Each worker calls its own copy of the objective with its own queries. If each scaled its gradients
-alone, queries would weigh more on one worker than on another. And if one worker stopped with an
-error, the others would wait for it.
-
-XGBoost has collective operations for this. LightGBM has none for Python, but its regression starts
-at the mean over all workers of each worker's mean label, so a model that is a single constant can
-share a number. LightGBM does not tell an objective whether there are other workers, so every Dask
-worker shares; one that trains alone shares with itself.
+Otherwise queries would weigh more on one worker than on another, and the others would wait for one
+that stopped with an error. XGBoost has collective operations for this. LightGBM has none for
+Python, but its regression starts at the mean over all workers of each worker's mean label, so a
+model that is a single constant can share a number. It does not tell an objective whether there are
+other workers, so every Dask worker shares; one that trains alone shares with itself.
 """
 
 import sys

@@ -1,7 +1,4 @@
-"""Passes over all documents, from the gradients of an objective to those that a host gets.
-
-They are compiled, and ``objectives/engine/threads.py`` spreads them over threads.
-"""
+"""Compiled passes over all documents, from an objective's gradients to those that a host gets."""
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +11,7 @@ Float32s = npt.NDArray[np.float32]
 
 
 def active_sums(grad: Floats, hess: Floats, least: float) -> tuple[float, float, float]:
-    """Return the sums of |gradient| and Hessian, and the number, of the documents with a gradient.
-
-    A document has one if its |gradient| is over `least` times its Hessian.
-    """
+    """Sum |gradient|, Hessian and 1 over documents whose |gradient| is over `least` Hessians."""
     sums = over_documents(_active_sums, len(grad), grad, hess, least, n_sums=3)
     pulls, bends, count = sums.tolist()
     return pulls, bends, count

@@ -20,11 +20,7 @@ _WEIGHTS = ("tau", "schedule")
 
 
 def first_stop(objective: Any) -> int:
-    """Return the first round, from 1, that may be the best one.
-
-    It is the round in which the first part of a fading mixture, also of one inside another
-    objective, has half the weight. 1 for all other objectives and for the hosts' own.
-    """
+    """Return the first round, from 1, that may be the best: half way through a fading mixture."""
     schedules = objective._schedules() if isinstance(objective, Objective) else {}
     fading = (tau for key, tau in schedules.items() if key.rpartition(".")[2] in _WEIGHTS)
     return max(map(_half_way, fading), default=1)
@@ -38,11 +34,8 @@ def _half_way(tau: Schedule) -> int:
 def warn_of_cut(
     objective: Any, history: Mapping[str, Mapping[str, Sequence[Any]]], planned: int, done: int = 0
 ) -> None:
-    """Warn if a training has ended before the schedule of its objective.
-
-    It was to train `planned` rounds after those `done`. The history has those trained, if any: the
-    model may have been cut to its best round.
-    """
+    """Warn if a training, of `planned` rounds after those `done`, has ended before its schedule."""
+    # The model may have been cut to its best round, but not its history.
     rounds = next((len(v) for of_set in history.values() for v in of_set.values()), planned)
     if isinstance(objective, Objective) and objective.scheduled and rounds < planned:
         warn(
