@@ -121,11 +121,9 @@ def group_sizes(qid: Any) -> Any:
     for number, (queries, _) in enumerate(runs):
         for query in queries.tolist():
             if query in seen:
-                where = (
-                    f"is cut: it is in partitions {seen[query]} and {number}"
-                    if seen[query] != number
-                    else f"is not consecutive in partition {number}"
-                )
+                where = f"is cut: it is in partitions {seen[query]} and {number}"
+                if seen[query] == number:
+                    where = f"is not consecutive in partition {number}"
                 raise ValueError(
                     f"query {query!r} {where}. A host would train on its pieces as if they were "
                     "queries; repartition the data frame with boostrank.dask.by_query(frame, qid)"
@@ -146,6 +144,5 @@ def _runs(qid: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
 def _check_present(missing: npt.NDArray[np.bool_], sizes: npt.NDArray[np.int64]) -> None:
     if missing.any():
         raise ValueError(
-            f"qid must give the query of every row; it is missing in {sizes[missing].sum()} rows: "
-            "drop them or give them a query"
+            f"qid is missing in {sizes[missing].sum()} rows: drop them or give them a query"
         )

@@ -27,8 +27,7 @@ def check_name(name: Any) -> str:
     if isinstance(name, str) and name in OF_HOSTS:
         host, ours = OF_HOSTS[name]
         raise ValueError(
-            f"unknown objective {name!r}: that is {host}'s own, for its own ranker; boostrank's is "
-            f"{ours}"
+            f"unknown objective {name!r}: that is {host}'s, for its own ranker; ours is {ours}"
         )
     if isinstance(name, str) and name not in REGISTRY and name.partition("@")[0] in METRICS:
         raise ValueError(
@@ -100,10 +99,8 @@ def objective(name: str, /, **params: Any) -> Objective:
     known = [field.name for field in listed(cls)]
     for param in params:
         if param not in known:
-            raise TypeError(
-                f"{name!r} has no parameter {param!r}{hint(param, known)} "
-                f"(it has: {', '.join(known)})"
-            )
+            has = f"(it has: {', '.join(known)})"
+            raise TypeError(f"{name!r} has no parameter {param!r}{hint(param, known)} {has}")
     made = cls(**{**cls.presets.get(name, {}), **params})
     if made.name != name:
         raise ValueError(f"{made!r} is not {name!r} but {made.name!r}; ask for it by that name")

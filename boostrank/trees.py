@@ -77,8 +77,7 @@ def read_forest(model: Any) -> Forest:
         missing = model_files.missing_of(model, booster)
         if not math.isnan(missing):
             raise ValueError(
-                f"the model takes {missing:g} for a missing value, which no engine does; train "
-                "with NaN instead"
+                f"the model takes {missing:g} for a missing value, as no engine does: use NaN"
             )
         return _read_xgboost(booster)
     raise TypeError(

@@ -261,7 +261,7 @@ WITHIN = np.repeat(np.arange(len(DATA.group)) % 2, DATA.group)  # equal in each 
 def test_a_training_without_two_labels_to_order_warns_once(way, objective, y, group, warned):
     caught = _warnings(lambda: way({}, objective, y, group), repeated=True)
     said = [str(each.message) for each in caught if "no query" in str(each.message)]
-    message = f"no query has two different labels: {objective.name} has nothing"
+    message = f"no query has two different labels: {objective.name} has no order"
     assert [text.startswith(message) for text in said] == [True] * warned
 
 

@@ -77,7 +77,7 @@ def test_other_metrics_of_lightgbm_go_with_ours(data):
 
 def test_two_conventions_of_one_metric_are_refused(host, data):
     metrics = ["ndcg@5", boostrank.metric("ndcg@5", convention="trec")]
-    with pytest.raises(ValueError, match="two metrics of the name 'ndcg@5'"):
+    with pytest.raises(ValueError, match="eval_metric has two 'ndcg@5', which would share a"):
         fit_with(host, data, measured(data), eval_metric=metrics)
 
 
@@ -203,9 +203,9 @@ def test_the_class_in_place_of_an_object(host, data):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("rank:ndcg", "that is XGBoost's own, for its own ranker; boostrank's is 'lambdarank'"),
-        ("rank:pairwise", "boostrank's is 'ranknet'"),
-        ("rank_xendcg", "that is LightGBM's own, for its own ranker; boostrank's is 'xe-ndcg'"),
+        ("rank:ndcg", "that is XGBoost's, for its own ranker; ours is 'lambdarank'"),
+        ("rank:pairwise", "ours is 'ranknet'"),
+        ("rank_xendcg", "that is LightGBM's, for its own ranker; ours is 'xe-ndcg'"),
         ("ndcg", "that is a metric, to be measured, not a loss; to train for it, use 'blend'"),
         ("ndcg@10", "that is a metric"),
         ("sdcg:k=10", "only boostrank's commands read parameters .* write boostrank.SDCG"),

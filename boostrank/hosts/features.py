@@ -95,12 +95,8 @@ def read_features(X: Any, rules: HostRules, qid: Any = None, y: Any = None) -> A
     """Return features, from any container (n_docs, n_features), as both hosts read them.
 
     Returned is a float32 or float64 array, a CSR matrix, a data frame or an Arrow table, in native
-    byte order, without duplicate entries; masked values are missing. It is `X`, which is never
-    modified, where that already is one.
-
-    Anything but numbers, and categories where the host takes them, is a TypeError. Names that the
-    host cannot tell apart or take are a ValueError, and so is a column that has the name of an id,
-    such as "qid", or is equal to `qid` or `y`, if they are given: a model would learn it.
+    byte order, without duplicate entries; masked values are missing. A column that is an id, or
+    equal to `qid` or `y`, if they are given, is a ValueError: a model would learn it.
     """
     read = _read(X, rules, qid)
     if read.shape[1] == 0:
@@ -140,10 +136,9 @@ def _without(name: Any) -> str:
 def like_training(X: Any, trained: Trained, rules: HostRules, *, learns: bool = False) -> Any:
     """Return features with the columns and the codes of categories that a model was trained on.
 
-    `X` is as `read_features` returns it. Columns are matched by name if both have names, and by
-    position otherwise. Categories are matched by value: those that training did not have are
-    missing, as in LightGBM. Features that the host would take for others are a ValueError. With
-    `learns`, the model goes on to be trained on `X`, and so must know its categories.
+    Columns are matched by name if both have names, and by position otherwise. Categories are
+    matched by value: those that training did not have are missing, as in LightGBM. With `learns`,
+    the model goes on to be trained on `X`, and so must know its categories.
     """
     _check_zeros(X, trained, rules)
     names, expected = _names(X, rules), trained.names
@@ -154,9 +149,8 @@ def like_training(X: Any, trained: Trained, rules: HostRules, *, learns: bool = 
             )
         if trained.categories:
             raise ValueError(
-                "X must be a frame with the columns of training, of which "
-                f"{few(list(trained.categories))} held categories, got an array, which has none: "
-                "pass a frame with these columns as categories"
+                f"X must be a frame, as {few(list(trained.categories))} held categories in "
+                "training, got an array, which has none: pass a frame with these as categories"
             )
     else:
         missing = [name for name in expected if name not in names]
@@ -176,9 +170,8 @@ def like_training(X: Any, trained: Trained, rules: HostRules, *, learns: bool = 
         return _coded(X, trained.categories, rules, learns=learns)
     if learns:
         raise ValueError(
-            "the model to continue has categories and does not name their columns, as LightGBM "
-            "does not where they are ordered, or where categorical_feature has others: pass the "
-            "ranker that was trained, not its booster"
+            "the model to continue does not name the columns of its categories, which are ordered, "
+            "or not all in categorical_feature: pass the ranker that was trained, not its booster"
         )
     return X
 
@@ -186,10 +179,7 @@ def like_training(X: Any, trained: Trained, rules: HostRules, *, learns: bool = 
 def check_counting(
     X: Any, names: Sequence[str], params: Mapping[str, Any], rules: HostRules
 ) -> None:
-    """Refuse parameters that count columns if a frame has those of training in another order.
-
-    The training would not know in which of the two the user has counted.
-    """
+    """Refuse parameters that count columns if a frame has those of training in another order."""
     own, before = list(_names(X, rules) or ()), list(map(str, names))
     counting = [name for name in _COUNTING if _counts(name, params.get(name))]
     if counting and own != before and sorted(own) == sorted(before):
@@ -203,22 +193,15 @@ def _counts(parameter: str, columns: Any) -> bool:
     """Tell whether a parameter may have columns by their numbers, rather than by names."""
     if isinstance(columns, str):
         return columns not in ("", "auto")  # LightGBM's defaults
-    by_name = parameter != "feature_types" and _named(columns)
-    return not by_name and not isinstance(columns, Mapping | None)
-
-
-def _named(columns: Any) -> bool:
-    """Tell whether all columns of a list, or of groups in it, are names."""
-    if isinstance(columns, list | tuple | set | np.ndarray):
-        return all(map(_named, columns))
-    return isinstance(columns, str)
+    if isinstance(columns, list | tuple | set | np.ndarray):  # of columns, or of groups of them
+        return parameter == "feature_types" or any(
+            not isinstance(each, str) and _counts(parameter, each) for each in columns
+        )
+    return not isinstance(columns, Mapping | None)
 
 
 def check_renaming(X: Any, names: Any, rules: HostRules) -> None:
-    """Refuse new names of columns that are the old ones in another order.
-
-    A model would find its columns by the new names, and so take one for another.
-    """
+    """Refuse new names of columns that are the old ones in another order."""
     own = _names(X, rules)
     if own is None or names is None or isinstance(names, str):
         return
@@ -247,10 +230,7 @@ def xgboost_matrix(X: Any, params: Mapping[str, Any], ref: Any, **kwargs: Any) -
 
 
 def xgboost_constraints(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters with constraints by column number as XGBoost reads them.
-
-    It takes the numbers as a tuple or as JSON, and fails on lists, which JSON files have.
-    """
+    """Return parameters with constraints by column number as XGBoost reads them: not as lists."""
     read = dict(params)
     monotone, allowed = (params.get(f"{kind}_constraints") for kind in ("monotone", "interaction"))
     if isinstance(monotone, list | np.ndarray):
@@ -280,9 +260,8 @@ def explaining_float32(X: Any) -> Iterator[None]:
 def check_codes(X: Any, columns: Iterable[Any], names: Any, missing: float = math.nan) -> None:
     """Refuse numbers that a host is told are categories, and would take for others.
 
-    Both hosts cut off what is behind the point. LightGBM takes what is negative or beyond int32 for
-    missing; XGBoost fails there. `missing` is allowed, and a single negative number: it stands for
-    what is missing, as -1 in pandas. `columns` are numbers or names; `names` replace those of `X`.
+    `missing` is allowed, and a single negative number: it stands for what is missing, as -1 in
+    pandas. `columns` are numbers or names; `names` replace those of `X`.
     """
     known = list(map(str, _columns(X))) if names is None or isinstance(names, str) else list(names)
     for each in columns:
@@ -304,10 +283,7 @@ def check_codes(X: Any, columns: Iterable[Any], names: Any, missing: float = mat
 
 
 def _numbers(X: Any, place: int) -> tuple[str, npt.NDArray[np.float64]]:
-    """Describe a column, and return its numbers in any shape: none of categories.
-
-    Of a sparse matrix, they are those that it stores.
-    """
+    """Describe a column, and return its numbers, in any shape: those stored, none of categories."""
     typed = _typed(X)
     if typed is None:
         column = X[:, [place]]
@@ -445,11 +421,9 @@ def _check_names(X: Any, rules: HostRules) -> None:
         if not written and rules is LIGHTGBM:
             raise ValueError("a column of X has an empty name, which LightGBM does not take")
         if written in first:
-            what = f"X has the columns {first[written]!r} and {name!r}"
-            if first[written] == name:
-                what = f"two columns of X are called {name!r}"
+            both = f"{first[written]!r} and {name!r}"
             raise ValueError(
-                f"{what}; {rules.host} cannot tell them apart: rename one, or drop one"
+                f"X has columns {both}, which {rules.host} cannot tell apart: rename or drop one"
             )
         first[written] = name
 
@@ -506,10 +480,7 @@ def beyond_ascii(categories: Mapping[Any, Sequence[Any]]) -> list[Any]:
 
 
 def in_utf8(X: Any, rules: HostRules) -> Any:
-    """Return a frame of pandas as a table of Arrow if XGBoost would cut its words within letters.
-
-    XGBoost before 3.4 counts the letters of pandas' categories where it needs their bytes.
-    """
+    """Return a frame of pandas as a table of Arrow if XGBoost would cut its words into pieces."""
     if not _has(X, "iloc") or not rules.arrow_categories:
         return X
     kinds = dict(_categories(X, rules).values())
@@ -577,10 +548,8 @@ def _coded(
         # A column of missing values only is a category without any, or whatever it was.
         if (name in found) != (name in categories) and (name not in found or len(found[name][1])):
             was, is_now = ("category", "number") if name in categories else ("number", "category")
-            raise ValueError(
-                f"the column {name!r} of X was a {was} in training and is a {is_now}: make it a "
-                f"{was} again"
-            )
+            what = f"the column {name!r} of X was a {was} in training"
+            raise ValueError(f"{what} and is a {is_now}: make it a {was} again")
     code = _coded_pandas if _has(X, "iloc") else _coded_arrow
     changed = {}
     for name, (column, now) in found.items():
@@ -632,8 +601,7 @@ def _check_like(name: Any, known: Sequence[Any], now: Sequence[Any]) -> None:
         (old,), (new,) = was, is_now
         raise ValueError(
             f"the column {name!r} of X had categories of type {old} in training, such as "
-            f"{_plain(known[0])}, and has those of type {new}, such as {_plain(now[0])}: make them "
-            f"{old} again"
+            f"{_plain(known[0])}, and has {new}, such as {_plain(now[0])}: make them {old} again"
         )
 
 

@@ -1,8 +1,6 @@
 """Refuses and warns of what has no effect on a model although no host says so.
 
-Parameters that only the hosts' own ranking objectives read, or that a host ignores, and labels and
-gradients that teach nothing. Each training warns once, at the innermost line outside boostrank, the
-hosts and their tools.
+Parameters that a host ignores with objectives not its own, labels and gradients that teach nothing.
 """
 
 from collections.abc import Iterable, Mapping
@@ -111,10 +109,7 @@ def check_known(params: Iterable[str]) -> None:
 
 
 def warn_of_ignored(objective: Objective, training: Training) -> None:
-    """Warn of parameters in a training that only the host's own ranking objectives read.
-
-    XGBoost itself warns of them if its objective is not a ranking objective.
-    """
+    """Warn of parameters in a training that only the host's own ranking objectives read."""
     params = training.params
     ignored = {
         name: cure
@@ -143,10 +138,9 @@ def warn_of_grades(labels: npt.NDArray[Any], objective: Objective) -> None:
     """Warn of labels that are probably not grades, if they count as gains 2^y - 1."""
     if not len(labels) or not objective.exponential_gains:
         return
+    cure = "use an objective that has gain=, or sort them into grades"
     if objective.counts_gains:
         cure = 'give it gain="linear"'
-    else:
-        cure = "use an objective that has gain=, or sort them into grades"
     if np.max(labels) > LARGEST_GRADE:
         warn_of_large_grades(objective.name, cure)
     elif not np.all(labels == np.floor(labels)):
@@ -170,9 +164,8 @@ def warn_of_nothing_to_learn(
     (gain,) = training.mean([float(np.dot(grad.astype(np.float64) / hess, grad))])
     if gain == 0.0 and objective.query_fraction == 1.0:
         warn(
-            f"all gradients of {objective.name} are 0, so that nothing is learnt. A loss that only "
-            "asks which documents are relevant takes all labels above 0 for relevant: from stars "
-            "and the like, subtract the highest label of an irrelevant document"
+            f"all gradients of {objective.name} are 0: nothing is learnt. Where only relevance "
+            "counts, labels above 0 all have it: subtract the highest of an irrelevant document"
         )
     if training.host != "xgboost":
         return
@@ -206,8 +199,7 @@ def _warn_of_equal_labels(
         return False
     up_to = "" if top == np.inf else f" up to its top, {top:g}"
     warn(
-        f"no query has two different labels{up_to}: {objective.name} has nothing to learn an order "
-        "from, and the model is constant. Check the labels, and that group or qid puts "
-        "documents that compete into one query"
+        f"no query has two different labels{up_to}: {objective.name} has no order to learn, so the "
+        "model is constant. Check the labels, and that documents that compete share a query"
     )
     return True

@@ -64,22 +64,13 @@ class Metric:
                 )
         if data.host == "xgboost":
             self._direct_xgboost()
-        value = evaluate(
-            preds,
-            data.labels,
-            data.group,
-            (self.name,),
-            convention=self.convention,
-            gain=self.gain,
-            discount=self.discount,
-            weight=data.weight,
-            top=self.top,
-        )[self.name]
+        rules = {each: getattr(self, each) for each in ("convention", "gain", "discount", "top")}
+        of_data = preds, data.labels, data.group
+        value = evaluate(*of_data, (self.name,), weight=data.weight, **rules)[self.name]
         if np.isnan(value):
             warn(
                 f"{self.name} is not defined for an evaluation set: none of its {len(data.group)} "
-                "queries has what it measures, such as a relevant document. Early stopping would "
-                "keep the first tree"
+                "queries has, say, a relevant document. Early stopping would keep the first tree"
             )
         if data.host == "xgboost":
             kind = METRICS[parse_name(self.name, self.convention).metric]

@@ -25,25 +25,21 @@ _LIGHTGBMS = {
 def read_metrics(eval_metric: Any, default: Metric, cutoffs: Any = None) -> list[Metric]:
     """Return metrics of different names, from a name, a Metric, several of them, or None.
 
-    None means `default`. Names count labels as `default` does. `cutoffs`, one or several, are for
-    each metric that may have one and has none.
+    None is `default`, and names count labels as it does. `cutoffs` are for metrics without one.
     """
     if eval_metric is None:
         eval_metric = default
     if isinstance(eval_metric, str | Metric):
         eval_metric = [eval_metric]
     if not isinstance(eval_metric, Sequence):
-        raise TypeError(
-            "eval_metric must be a name such as 'ndcg@10', a boostrank.metric, or a list of them, "
-            f"got {eval_metric!r}"
-        )
+        expected = "a name such as 'ndcg@10', a boostrank.metric, or a list of them"
+        raise TypeError(f"eval_metric must be {expected}, got {eval_metric!r}")
     found: dict[str, Metric] = {}
     for each in eval_metric:
         for one in _cut(each, default.gain, cutoffs):
             if found.setdefault(one.name, one) != one:
                 raise ValueError(
-                    f"eval_metric has two metrics of the name {one.name!r}, which would share one "
-                    "history; leave one out"
+                    f"eval_metric has two {one.name!r}, which would share a history; leave one out"
                 )
     return list(found.values())
 
@@ -66,10 +62,8 @@ def check_cutoffs(metrics: Sequence[Metric], cutoffs: Any) -> None:
     unused = [int(k) for k in np.ravel(cutoffs) if k not in used]
     if unused:
         names = ", ".join(repr(each.name) for each in metrics)
-        raise ValueError(
-            f"eval_at={unused} has no effect on {names}: leave it out, or name metrics without a "
-            "cut-off, such as 'ndcg'"
-        )
+        cure = "leave it out, or name metrics without a cut-off, such as 'ndcg'"
+        raise ValueError(f"eval_at={unused} has no effect on {names}: {cure}")
 
 
 def check_names(metrics: Iterable[Metric], lightgbms: Any, cutoffs: Any) -> None:
@@ -87,10 +81,9 @@ def check_names(metrics: Iterable[Metric], lightgbms: Any, cutoffs: Any) -> None
 
 
 def fresh(callbacks: Iterable[Any] | None) -> list[Any]:
-    """Return copies of callbacks for one training, so that they start it as they were made.
+    """Return copies of callbacks for one training, which share what the callbacks hold.
 
-    Copies share what the callbacks hold: a list that one of them writes to is still the user's.
-    Only those that stop a training early share nothing.
+    A list that one of them writes to is still the user's. Only early stopping shares nothing.
     """
     return [
         copy.deepcopy(each) if hasattr(each, "stopping_history") else copy.copy(each)
