@@ -36,18 +36,18 @@ def _evaluation_sets(eval_set: Any, eval_X: Any, eval_y: Any, *given: Any) -> tu
         return (eval_set, *given)
     if eval_set is not None or eval_X is None or eval_y is None:
         raise ValueError("pass either eval_set, or both eval_X and eval_y")
-    if isinstance(eval_X, tuple) and isinstance(eval_y, tuple):
-        if len(eval_X) != len(eval_y):
-            raise ValueError(
-                f"eval_X and eval_y must have as many sets, got {len(eval_X)} and {len(eval_y)}"
-            )
-        return (list(zip(eval_X, eval_y, strict=True)), *given)
-    # One set, and what belongs to it: as LightGBM takes it, in a sequence of one, or as it is.
-    wrapped = (
-        values if values is None or (len(values) == 1 and np.ndim(values[0])) else [values]
-        for values in given
-    )
-    return ([(eval_X, eval_y)], *wrapped)
+    if not (isinstance(eval_X, tuple) and isinstance(eval_y, tuple)):
+        # One set, and what belongs to it: as LightGBM takes it, in a sequence of one, or as it is.
+        eval_X, eval_y = (eval_X,), (eval_y,)
+        given = tuple(
+            values if values is None or (len(values) == 1 and np.ndim(values[0])) else [values]
+            for values in given
+        )
+    if len(eval_X) != len(eval_y):
+        raise ValueError(
+            f"eval_X and eval_y must have as many sets, got {len(eval_X)} and {len(eval_y)}"
+        )
+    return (list(zip(eval_X, eval_y, strict=True)), *given)
 
 
 def _listed(columns: Any) -> Any:
@@ -297,10 +297,8 @@ class LGBMRanker(lightgbm.LGBMRanker):
                 if other in params:
                     raise ValueError(f"{other} must be given as {name}, got {params[other]!r}")
         if "eval_metric" in params:
-            raise ValueError(
-                "eval_metric must be passed to fit, not to LGBMRanker; got "
-                f"{params['eval_metric']!r}"
-            )
+            given = params["eval_metric"]
+            raise ValueError(f"eval_metric must be passed to fit, not to LGBMRanker; got {given!r}")
         check_count("n_estimators", self.n_estimators)
         names = self.metric if isinstance(self.metric, list) else [self.metric]
         if not all(isinstance(each, str | None) for each in names):

@@ -123,14 +123,6 @@ class XGBRanker(xgboost.XGBRanker):
         self.missing = model_files.missing_of(self, booster)
         self._categories: Mapping[str, Any] | None = model_files.xgboost_categories(booster)
 
-    @property
-    def sparse_(self) -> bool | None:
-        """Whether training was on a sparse matrix that left values out, which were missing.
-
-        None: not known, as the model was not trained by boostrank.
-        """
-        return model_files.of_sparse(self.get_booster())
-
     def fit(
         self,
         X: Any,
@@ -388,7 +380,7 @@ class XGBRanker(xgboost.XGBRanker):
         sklearn.exceptions.NotFittedError
             If the ranker is not fitted.
         """
-        if self.sparse_ and self._rules.omitted_is_missing:
+        if model_files.of_sparse(self.get_booster()) and self._rules.omitted_is_missing:
             warn(
                 "the plain ranker must get sparse matrices only: it takes a zero of an array for "
                 "0, but what the sparse matrix of training left out was missing"
@@ -402,9 +394,8 @@ class XGBRanker(xgboost.XGBRanker):
         misread = features.beyond_ascii(categories)
         if misread:
             warn(
-                f"the plain ranker misreads the categories that pandas has for {few(misread)}, "
-                "which have letters beyond ASCII: pass it a table of Arrow with dictionaries of "
-                "pa.string()"
+                f"the plain ranker misreads categories of pandas for {few(misread)}, which have "
+                "letters beyond ASCII: pass it a table of Arrow with dictionaries of pa.string()"
             )
         base = 0 if self.base_score is None else self.base_score
         own = {"objective": "rank:pairwise", "eval_metric": None, "base_score": base}

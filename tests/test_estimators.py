@@ -220,7 +220,7 @@ SET = np.zeros((9, 1)), [0, 1, 2] * 3
         (
             {"eval_set": [SET], "eval_group": [[9], [9]]},
             ValueError,
-            "one sequence for each of the 1 sets in eval_set, got 2",
+            "eval_group must have one for each of the 1 sets, got 2",
         ),
         (
             {"eval_set": [SET], "eval_qid": [[1, 2, 1] * 3]},

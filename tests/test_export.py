@@ -370,7 +370,7 @@ def test_a_plain_ranker_misreads_words_of_pandas_beyond_ascii():
     kind = pd.Categorical.from_codes(y.astype(int), words)
     frame = pd.DataFrame(X, columns=list("abcde")).assign(kind=kind)
     ranker = XGBRanker(n_estimators=5, enable_categorical=True).fit(frame, y, group=GROUP)
-    misread = r"misreads the categories .* for 'kind', .* of pa.string"
+    misread = r"misreads categories .* for 'kind', .* of pa.string"
     with warnings.catch_warnings(record=True, action="always") as caught:
         plain = ranker.to_host()
     said = "\n".join(str(each.message) for each in caught)

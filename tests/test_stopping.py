@@ -161,10 +161,10 @@ def test_of_a_continued_ranker_the_added_rounds_are_scaled(host):
     assert best > 4
     rows = {"X": WHOLE.X, "y": WHOLE.y, "qid": WHOLE.qid}
     assert fitted.fit_all(**rows, **{name: first}).n_estimators == round(1.5 * (best - 4))
-    with pytest.raises(ValueError, match=f"^{name} must be given .* 4 of another: pass it"):
+    with pytest.raises(ValueError, match=f"^{name} must be given .* after 4 of another"):
         fitted.fit_all(**rows)
     alone = fit(clone(plain), PART, **stopping(host))
-    with pytest.raises(ValueError, match=f"^{name} must be given .* after none: leave it out"):
+    with pytest.raises(ValueError, match=f"^{name} must be given .* else left out.* after 0"):
         alone.fit_all(**rows, **{name: first})
 
 

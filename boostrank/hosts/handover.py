@@ -208,10 +208,7 @@ def _evaluated(
 
 
 def _mean_hessians(training: Training, derivatives: Floats) -> Sequence[float]:
-    """Return each part's mean Hessian over the documents of all workers that have a gradient.
-
-    A gradient that is only rounding does not count: last bits must not change the mean.
-    """
+    """Return each part's mean Hessian over all workers' documents with more than rounding."""
     least = [0.0] * len(derivatives)
     for _ in range(2):  # without a step to compare with, then with that of all documents
         own = [
@@ -232,7 +229,7 @@ def _document_weight(data: HostData, boundaries: Integers) -> Floats:
 
 
 def _on_average_1(training: Training, weight: Floats, n_docs: int) -> Floats:
-    """Return weights that are 1 on average, over the documents of all workers that have one.
+    """Return weights that are 1 on average over all workers' documents that have one.
 
     Weights that sum to 1 would otherwise shrink all Hessians below the hosts' least one for a leaf.
     """

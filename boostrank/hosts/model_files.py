@@ -119,10 +119,8 @@ def _end_of_ubjson(content: bytes, at: int = 0, depth: int = 0) -> int:
         while content[at] != ord("]"):
             at = _end_of_ubjson(content, at, depth + 1)
         return at + 1
-    if mark in b"SH":
-        length, at = _length_in_ubjson(content, at)
-        return at + length
-    return at + _WIDTHS[mark]
+    length, at = _length_in_ubjson(content, at) if mark in b"SH" else (_WIDTHS[mark], at)
+    return at + length
 
 
 def _length_in_ubjson(content: bytes, at: int) -> tuple[int, int]:
@@ -185,12 +183,7 @@ def xgboost_booster(path: Path, content: bytes) -> Any:
 
 
 def best_rounds(booster: Any) -> Any:
-    """Return an XGBoost booster without the rounds after its best one.
-
-    XGBoost keeps them after early stopping. Its ranker leaves them out when it predicts, but
-    ``Booster.predict``, ``inplace_predict``, SHAP values and other tools use them. DART that has
-    dropped trees is a ValueError: later rounds have scaled the trees of earlier ones.
-    """
+    """Return an XGBoost booster without the rounds after its best one, which other tools use."""
     best = booster.attr("best_iteration")
     if best is None:
         return booster
@@ -211,10 +204,7 @@ def best_rounds(booster: Any) -> Any:
 
 
 def kind_of(booster: Any) -> str:
-    """Return the parameter `booster` of an XGBoost booster: "gbtree", "dart" or "gblinear".
-
-    From XGBoost 3.3 on, "dart" is a "gbtree", which is DART if told to drop trees.
-    """
+    """Return the parameter `booster` of an XGBoost booster; from 3.3 on, "dart" is a "gbtree"."""
     name: str = json.loads(booster.save_config())["learner"]["gradient_booster"]["name"]
     return name
 
@@ -229,8 +219,7 @@ def since(*version: int) -> bool:
 def to_continue(booster: Any) -> Any:
     """Return an XGBoost booster to continue: up to its best round, which it no longer names.
 
-    A new training without early stopping would keep the name of that round, and the ranker would
-    predict without the new ones. A booster that was not stopped early is returned as it is.
+    Otherwise the ranker would predict without the rounds of a new training.
     """
     if booster.attr("best_iteration") is None:
         return booster
@@ -240,10 +229,9 @@ def to_continue(booster: Any) -> Any:
 
 
 def lightgbm_categories(booster: Any) -> dict[str, list[Any]] | None:
-    """Return the values of the categories of pandas that a model of LightGBM was trained on.
+    """Return the values of the categories of a model of LightGBM, by feature, in order of codes.
 
-    They are by feature, in the order of their codes. None: the model does not tell of which
-    columns, as where they are ordered, or where `categorical_feature` had others.
+    None: it does not tell of which columns, which are ordered, or next to others that are numbers.
     """
     lists, params = booster.pandas_categorical or (), booster.params
     if not lists:
@@ -267,11 +255,7 @@ def lightgbm_categories(booster: Any) -> dict[str, list[Any]] | None:
 
 
 def xgboost_categories(booster: Any) -> dict[str, Any]:
-    """Return the values of the categories that a model of XGBoost was trained on.
-
-    They are lists of str or integer arrays by feature, in the order of their codes, without
-    features that were codes in training.
-    """
+    """Return the values of the categories of a model of XGBoost, by feature, in order of codes."""
     if "c" not in (booster.feature_types or ()):
         return {}
     kept = gbtree_of(learner_of(booster)["gradient_booster"]).get("cats", {}).get("enc", ())
@@ -328,10 +312,7 @@ def xgboost_names(booster: Any) -> list[str]:
 
 
 def booster_of(model: Any, host: str = "") -> Any:
-    """Return the booster of a model file, or of a ranker; anything else as it is.
-
-    `host` is that of a model to continue, which may be None.
-    """
+    """Return the booster of a model file or a ranker, of one host if given; else what came."""
     if isinstance(model, str | Path):
         return read_booster(model, host)
     if hasattr(type(model), "booster_"):  # which a ranker that is not fitted refuses

@@ -1,10 +1,8 @@
 """Where documents were shown, and the position factors that a training learns from clicks.
 
-An objective is immutable and may train many models at once, so the factors are kept with the
-Booster that trains. XGBoost's has attributes, which are saved and copied with the model. LightGBM's
-model files have no place for them, so there they are in a Python attribute of the Booster.
-
-Early stopping cuts a model to its best round, so factors are kept for every round that may be that.
+An objective is immutable and may train many models at once, so the Booster that trains keeps the
+factors, after every round that may be its best: XGBoost's in attributes, which are saved and copied
+with the model, LightGBM's, whose files have no place for them, in a Python attribute.
 """
 
 import json
@@ -119,10 +117,7 @@ def _history(booster: Any) -> tuple[str, dict[int, Floats]] | None:
 
 
 def _kept(booster: Any, rounds: int) -> tuple[str, Floats] | None:
-    """Return the form and the factors after so many rounds; if they are not known, the last ones.
-
-    A linear model does not count its rounds, and a model may have been cut by hand.
-    """
+    """Return the form and the factors after so many rounds, or the last ones if not known."""
     found = _history(booster)
     if found is None:
         return None

@@ -126,11 +126,7 @@ def read_rows(
     rules: features.HostRules | None = None,  # None: `X` is left to the ranker that gets it
     prefix: str = "",  # "eval_" for an evaluation set
 ) -> Rows:
-    """Check what a ranker is given.
-
-    With `sort`, the documents of each `qid` are brought together, with queries in ascending order
-    of ids; with None, only if they are not together.
-    """
+    """Check what a ranker is given, sorted by `qid` with `sort`; with None, only if it must be."""
     X, y, group, qid, weight, offset = given
     start = "start scores" if rules is None else rules.start
     check_aligned("X", X, **{"y": y, "qid": qid, "sample_weight": weight, start: offset})
@@ -218,8 +214,7 @@ def _sets(eval_set: Any, *given: Any) -> list[Given]:
             raise ValueError(f"{name} of evaluation sets are given, but no eval_set")
         if values is not None and len(values) != len(pairs):
             raise ValueError(
-                f"{name} must be one sequence for each of the {len(pairs)} sets in eval_set, "
-                f"got {len(values)}"
+                f"{name} must have one for each of the {len(pairs)} sets, got {len(values)}"
             )
         columns.append([None] * len(pairs) if values is None else values)
     return [Given(*pair, *rest) for pair, *rest in zip(pairs, *columns, strict=True)]
@@ -238,10 +233,9 @@ def read_sets(
 ) -> tuple[Rows, list[Rows], Callable[[Objective], Objective]]:
     """Check what `fit` is given, and return training, evaluation sets, and how to bind objectives.
 
-    The y of `train` may be None if there are pairs. `evals` holds pairs of X and y, then sequences
-    of group, qid, weight and offset, or None. `continued` describes the features of a model that
-    training continues. `position` and `pairs` are of rows as they were passed to `fit`; the
-    function that is returned gives them to an objective in the order of the rows that it trains on.
+    `evals` holds pairs of X and y, then sequences of group, qid, weight and offset, or None.
+    `position` and `pairs` are of rows as they were passed to `fit`; the function that is returned
+    gives them to an objective in the order of the rows that it trains on.
     """
     check_aligned("X", train.X, position=position)
     if train.y is None:
@@ -308,19 +302,13 @@ def _made(objective: Any, changes: dict[str, Any]) -> Objective:
 
 
 def objective_of(ranker: Any) -> Objective:
-    """Return a ranker's objective with the gain that the host's own parameter names, if it does.
-
-    Training, evaluation sets, `score` and "auto" all start from it, so that all count alike.
-    """
+    """Return a ranker's objective with the gain that the host's own parameter names, if it does."""
     made = _made(ranker.objective, {})
     return with_gain_of(made, ranker.get_params(), ranker._rules.host.lower())
 
 
 def objective_for_fit(ranker: Any, rounds: int, done: int) -> Objective:
-    """Return a ranker's objective for so many rounds after those done.
-
-    Its schedules end with the last round, counted from its `start_round` or from those done.
-    """
+    """Return a ranker's objective, whose schedules end `rounds` after those done."""
     made = objective_of(ranker)
     return stretched(made, rounds + (done if made.start_round is None else made.start_round - 1))
 
@@ -343,9 +331,7 @@ def _placed(objective: Objective, position: Any, pairs: Any, qid: Any, *, sort: 
                 f"position is ignored by {objective.name}: boostrank.Unbiased corrects for it"
             )
         if getattr(objective, "position", None) is not None:
-            raise ValueError(
-                "positions are given twice: by the objective, and to fit; leave one out"
-            )
+            raise ValueError("positions are given twice: by the objective, to fit; leave one out")
         objective = objective.replace(position=_column("position", position))
     return _sorted(objective, np.asarray(_column("qid", qid))) if sort else objective
 
@@ -513,13 +499,10 @@ def fit_all(self: Any, X: Any, y: Any = None, **kwargs: Any) -> Any:
             "early stopping has chosen no rounds: first fit with it, and with an evaluation set"
         )
     name = self._continued
-    continues = kwargs.get(name) is not None
-    if continues != (self._done > 0):
-        before = f"after {self._done} of another" if self._done else "after none"
-        cure = "leave it out" if continues else "pass it to fit_all too"
+    if (kwargs.get(name) is not None) != (self._done > 0):
         raise ValueError(
-            f"{name} must be given to fit_all if it was to fit, which has chosen the rounds "
-            f"{before}: {cure}"
+            f"{name} must be given to fit_all if it was to fit, and else left out: fit has chosen "
+            f"the rounds after {self._done} of another model"
         )
     missing = [name for name in self._given if kwargs.get(name) is None]
     if missing:
@@ -565,10 +548,7 @@ def plain(ranker: Any, kind: Any, booster: Any, **params: Any) -> Any:
 
 
 def default_metric(ranker: Any, labels: Any) -> Metric:
-    """Return the metric of evaluation sets and of `score`, unless the user names one.
-
-    It counts a label as the objective's own `gain` does.
-    """
+    """Return the metric of evaluation sets and of `score`, which counts as the objective does."""
     objective = objective_of(ranker)
     gain = objective._gain if objective.counts_gains else None
     usual = metric(DEFAULT_METRIC, gain=gain)

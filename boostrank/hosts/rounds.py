@@ -7,6 +7,7 @@ neither says how many rounds it already has, but its Booster does.
 """
 
 import weakref
+from collections.abc import Hashable
 from dataclasses import fields
 
 from boostrank.hosts import undocumented
@@ -34,11 +35,7 @@ def of_lightgbm(objective: Objective, training: Training) -> int:
     booster = training.booster
     if booster is None:
         return start or 1
-    try:
-        hash(objective)
-    except TypeError:
-        _refuse_unhashable(objective)
-        raise
+    _check_hashable(objective)
 
     def check() -> None:
         check_lightgbm(booster, objective)
@@ -74,19 +71,16 @@ def _warn_of_lost_round(training: Training) -> None:
         training.once("warned of dart", lambda: warn(_LOST_ROUND))
 
 
-def _refuse_unhashable(objective: Objective) -> None:
+def _check_hashable(objective: Objective) -> None:
     """Name the field of an objective, or of one inside, that Python cannot hash."""
     for own in all_inside(objective):
-        for field in fields(own):
-            value = getattr(own, field.name)
-            try:
-                hash(value)
-            except TypeError:
+        for name in (field.name for field in fields(own)):
+            if not isinstance(getattr(own, name), Hashable):
                 raise TypeError(
-                    f"{type(own).__name__}.{field.name} must be hashable, since objectives are "
-                    f"immutable, got a {type(value).__name__}: make it a tuple, for example in "
-                    f"__post_init__ by self._set({field.name}=tuple(self.{field.name}))"
-                ) from None
+                    f"{type(own).__name__}.{name} must be hashable, since objectives are immutable,"
+                    f" got a {type(getattr(own, name)).__name__}: make it a tuple, for example in "
+                    f"__post_init__ by self._set({name}=tuple(self.{name}))"
+                )
 
 
 def lightgbm_done(objective: Objective, training: Training) -> None:

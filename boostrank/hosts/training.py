@@ -82,8 +82,7 @@ class Training:
         """Refuse to train on several workers: `who` has `what` for the rows of the whole data."""
         if self.is_distributed:
             raise ValueError(
-                f"{who} does not train on several workers: they do not know which rows of {what} "
-                "are theirs"
+                f"{who} does not train on several workers, which do not know their rows of {what}"
             )
 
     def mean(self, numbers: Sequence[float]) -> Floats:
@@ -93,11 +92,7 @@ class Training:
 
     @contextmanager
     def failing_together(self) -> Iterator[None]:
-        """Raise an error of one worker on all of them.
-
-        On the others it is the same error (XGBoost), or a RuntimeError that says so, raised later
-        than its cause (LightGBM).
-        """
+        """Raise an error of one worker on all of them."""
         try:
             yield
         except Exception as error:
