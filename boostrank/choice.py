@@ -64,20 +64,16 @@ class Choice:
     n_queries: int
 
     def __str__(self) -> str:
-        signal = self.objective.signal
-        if not self.ahead and self.n_queries >= LEAST_QUERIES:
-            return f"signal={signal!r}, the default: halves of the queries cannot be trained on"
+        signal, n = f"signal={self.objective.signal!r}", self.n_queries
+        if not self.ahead and n >= LEAST_QUERIES:
+            return f"{signal}, the default: halves of the queries cannot be trained on"
         if not self.ahead:
             return (
-                f"signal={signal!r}, the default: {self.n_queries} queries with weight and "
-                f"something to rank are too few to choose, which takes {LEAST_QUERIES}"
+                f"{signal}, the default: {n} queries with weight and something to rank are too few "
+                f"to choose, which takes {LEAST_QUERIES}"
             )
-        found = ", ".join(
-            f"{name} {lead:+.4f} ± {error:.4f}" for name, (lead, error) in self.ahead.items()
-        )
-        return (
-            f"signal={signal!r}: NDCG@10 on {self.n_queries} queries, less that of medium: {found}"
-        )
+        leads = (f"{name} {lead:+.4f} ± {sem:.4f}" for name, (lead, sem) in self.ahead.items())
+        return f"{signal}: NDCG@10 on {n} queries, less that of medium: {', '.join(leads)}"
 
 
 def is_auto(objective: object) -> TypeGuard[Blend]:

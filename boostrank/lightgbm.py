@@ -22,12 +22,10 @@ def _eval_set(evals: list[rankers.Rows]) -> dict[str, Any]:
     """Return evaluation sets as LightGBM takes them: 4.7 replaced one argument by two."""
     if not evals:
         return {}
+    X, y = zip(*((rows.X, rows.y) for rows in evals), strict=True)
     if "eval_X" in inspect.signature(lightgbm.LGBMRanker.fit).parameters:
-        return {
-            "eval_X": tuple(rows.X for rows in evals),
-            "eval_y": tuple(rows.y for rows in evals),
-        }
-    return {"eval_set": [(rows.X, rows.y) for rows in evals]}
+        return {"eval_X": X, "eval_y": y}
+    return {"eval_set": list(zip(X, y, strict=True))}
 
 
 def _evaluation_sets(eval_set: Any, eval_X: Any, eval_y: Any, *given: Any) -> tuple[Any, ...]:

@@ -74,11 +74,7 @@ def check_bagging(booster: Any) -> None:
 
 
 def check_lightgbm(booster: Any, objective: Objective) -> None:
-    """Check what a LightGBM Booster trains on, and how.
-
-    DART with a metric of the training set, and a part of a Dataset that splits or repeats queries,
-    are a ValueError. Positions that the objective ignores are a warning.
-    """
+    """Check what a LightGBM Booster trains on, and how."""
     if is_dart(booster.params) and lightgbm_measures_training():
         raise ValueError(
             "LightGBM's DART would end with trees of the opposite sign: to give a metric (feval) "
@@ -147,8 +143,7 @@ def settle_dart(booster: Any) -> None:
     """Make LightGBM's DART drop the same trees again for the same seed.
 
     Before the first round it reads an uninitialised flag (``is_update_score_cur_iter_``), and draws
-    a number or not: with a custom objective, training then gives one of two models, by chance. By
-    the objective's first call the flag is set. Any change of a parameter restarts the draws.
+    a number or not. By the objective's first call it is set. Any parameter restarts the draws.
     """
     same = {"xgboost_dart_mode": booster.params.get("xgboost_dart_mode", False)}
     booster.reset_parameter(same)
@@ -177,8 +172,8 @@ def check_kept(labels: Floats, group: Integers) -> None:
     if lost.sum() > 0.1 * differ.sum():
         at = int(np.argmax(lost))
         raise ValueError(
-            "labels must differ as float32, with 7 digits, in which LightGBM and XGBoost keep "
-            f"them, but {lost.sum()} of {differ.sum()} differences within queries are lost, such "
-            f"as {labels[below[at]]!s} and {labels[above[at]]!s} in rows {below[at]} and "
-            f"{above[at]}: subtract a constant from all labels, such as their smallest"
+            f"labels must differ as float32, in which both hosts keep them, but {lost.sum()} of "
+            f"{differ.sum()} differences within queries are lost, as between {labels[below[at]]!s} "
+            f"and {labels[above[at]]!s} in rows {below[at]} and {above[at]}: subtract a constant "
+            "from all labels, such as their smallest"
         )

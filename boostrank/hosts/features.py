@@ -1,7 +1,6 @@
-"""Features on their way to a host, from any container, checked column by column.
+"""Features on their way to a host: read by `read_features`, compared by `like_training`.
 
-Both hosts silently misread some containers, or end the process. Everything a ranker is given
-passes through `read_features`; `like_training` then compares it with what the model was trained on.
+Both hosts silently misread some containers, or end the process.
 """
 
 import math

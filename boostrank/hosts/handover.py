@@ -1,8 +1,7 @@
 """From scores to the gradients that a host gets: one function for each step.
 
 Hessians are floored twice here: at the objective's `hessian_share` of their mean before weights are
-applied, and at `HOST_HESSIAN_FLOOR` of it after. The floors of what `grad_hess` returns are in
-``objectives/engine/curvature.py``.
+applied, and at `HOST_HESSIAN_FLOOR` of it after.
 """
 
 import itertools

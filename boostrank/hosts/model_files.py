@@ -135,10 +135,7 @@ def _length_in_ubjson(content: bytes, at: int) -> tuple[int, int]:
 
 
 def read_booster(path: "str | Path | bytearray", host: str = "") -> Any:
-    """Read a model file, or a bytearray of what is in one, of one host or of either.
-
-    The booster ends with its best round.
-    """
+    """Read a model file, or a bytearray of one, of one host or either, up to its best round."""
     if isinstance(path, bytearray):
         path, content = Path("the bytearray"), bytes(path)
     elif str(path).startswith(("tree\n", "{")):

@@ -1,7 +1,4 @@
-"""What the rankers of both hosts share: queries from `group` or `qid`, weights, schedules.
-
-A ranker extends the host's own: everything that is not defined here is the host's.
-"""
+"""What the rankers of both hosts share: queries from `group` or `qid`, weights, schedules."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
@@ -516,26 +513,17 @@ def fit_all(self: Any, X: Any, y: Any = None, **kwargs: Any) -> Any:
     if self.auto_ is not None:
         params["objective"] = self.auto_.objective
     if self.objective_.of_rows:
-        params["objective"] = _without_pairs(self, kwargs.get("pairs"), rounds)
+        own, alone = self.objective, isinstance(self.objective_, Preferences)
+        if not alone or kwargs.get("pairs") is None:
+            cure = f"fit a new ranker with n_estimators={rounds}, whose objective has all pairs"
+            raise ValueError(
+                f"{self.objective_.name} has pairs of the rows of fit, which differ in fit_all: "
+                f"{'pass pairs= with rows of this X' if alone else cure}"
+            )
+        params["objective"] = own.objective if isinstance(own, Preferences) else own
     if kwargs.get("position") is not None and getattr(self.objective, "position", None) is not None:
         params["objective"] = self.objective.replace(position=None)  # of other rows
     return type(self)(**self._without_stopping(params)).fit(X, y, **kwargs)
-
-
-def _without_pairs(ranker: Any, pairs: Any, rounds: int) -> Any:
-    """Return the objective that learns from other pairs than those of the rows of `fit`."""
-    if not isinstance(ranker.objective_, Preferences):
-        raise ValueError(
-            f"{ranker.objective_.name} has pairs of the rows of fit, which are others in fit_all: "
-            f"fit a new ranker, with n_estimators={rounds} and pairs of all rows in its objective"
-        )
-    if pairs is None:
-        raise ValueError(
-            "pairs are missing: those that this ranker learnt from are of the rows of fit; pass "
-            "pairs= with rows of this X"
-        )
-    objective = ranker.objective
-    return objective.objective if isinstance(objective, Preferences) else objective
 
 
 def plain(ranker: Any, kind: Any, booster: Any, **params: Any) -> Any:

@@ -94,10 +94,9 @@ def lightgbm_done(objective: Objective, training: Training) -> None:
 def of_xgboost(objective: Objective, iteration: int | None, training: Training) -> int:
     """Return the round, from 1, of an iteration, which starts at 0 in every training.
 
-    XGBoost passes the iteration to classes that are registered with it. The first call without it
-    registers ours, so that importing boostrank or making an objective changes nothing in XGBoost. A
-    call without the iteration (None) therefore comes either from XGBoost in its first iteration, or
-    from a function around the objective.
+    XGBoost passes it to classes that are registered with it, as the first call without it registers
+    ours. So a call without (None) comes from the first iteration of a process, or from a function
+    around the objective.
     """
     if iteration is None:
         _check_direct(objective)

@@ -57,10 +57,7 @@ class Training:
 
     @property
     def fold(self) -> tuple[Integers | None, Any]:
-        """Which rows of a whole LightGBM Dataset are trained on, and that Dataset.
-
-        The rows are None if they are all, and both are without a LightGBM Booster.
-        """
+        """Which rows of a whole LightGBM Dataset are trained on (None: all), and that Dataset."""
         data = getattr(self.booster, "train_set", None)
         if data is None:
             return None, None
