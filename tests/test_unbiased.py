@@ -398,7 +398,7 @@ def test_rankers_take_positions_in_fit(host, form, log):
     np.testing.assert_allclose(fit(every, sample_weight=data.qid % 2), fit(odd), atol=1e-3)
     with pytest.raises(ValueError, match=r"^position is ignored by blend"):
         fit(every, "blend")
-    with pytest.raises(ValueError, match="positions are given twice: by the objective, to fit"):
+    with pytest.raises(ValueError, match="positions are given twice, by the objective and to fit"):
         fit(every, learnt("additive", position=log.position))
 
 

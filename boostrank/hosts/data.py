@@ -143,7 +143,7 @@ def settle_dart(booster: Any) -> None:
     """Make LightGBM's DART drop the same trees again for the same seed.
 
     Before the first round it reads an uninitialised flag (``is_update_score_cur_iter_``), and draws
-    a number or not. By the objective's first call it is set. Any parameter restarts the draws.
+    a number or not. By the objective's first call it is set. Setting a parameter restarts draws.
     """
     same = {"xgboost_dart_mode": booster.params.get("xgboost_dart_mode", False)}
     booster.reset_parameter(same)

@@ -207,7 +207,7 @@ def _evaluated(
 
 
 def _mean_hessians(training: Training, derivatives: Floats) -> Sequence[float]:
-    """Return each part's mean Hessian over all workers' documents with more than rounding."""
+    """Return each part's mean Hessian over all workers' documents with a gradient that counts."""
     least = [0.0] * len(derivatives)
     for _ in range(2):  # without a step to compare with, then with that of all documents
         own = [

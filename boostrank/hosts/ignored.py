@@ -164,8 +164,8 @@ def warn_of_nothing_to_learn(
     (gain,) = training.mean([float(np.dot(grad.astype(np.float64) / hess, grad))])
     if gain == 0.0 and objective.query_fraction == 1.0:
         warn(
-            f"all gradients of {objective.name} are 0: nothing is learnt. Where only relevance "
-            "counts, labels above 0 all have it: subtract the highest of an irrelevant document"
+            f"all gradients of {objective.name} are 0: nothing is learnt. To a loss of relevance "
+            "alone, labels above 0 are all relevant: subtract the highest that is irrelevant"
         )
     if training.host != "xgboost":
         return

@@ -328,7 +328,7 @@ def _placed(objective: Objective, position: Any, pairs: Any, qid: Any, *, sort: 
                 f"position is ignored by {objective.name}: boostrank.Unbiased corrects for it"
             )
         if getattr(objective, "position", None) is not None:
-            raise ValueError("positions are given twice: by the objective, to fit; leave one out")
+            raise ValueError("positions are given twice, by the objective and to fit: drop one")
         objective = objective.replace(position=_column("position", position))
     return _sorted(objective, np.asarray(_column("qid", qid))) if sort else objective
 

@@ -94,9 +94,9 @@ def lightgbm_done(objective: Objective, training: Training) -> None:
 def of_xgboost(objective: Objective, iteration: int | None, training: Training) -> int:
     """Return the round, from 1, of an iteration, which starts at 0 in every training.
 
-    XGBoost passes it to classes that are registered with it, as the first call without it registers
-    ours. So a call without (None) comes from the first iteration of a process, or from a function
-    around the objective.
+    XGBoost passes it to classes that are registered with it, and the first call without it (None)
+    registers ours. So that comes from the first iteration of a process, or from a function around
+    the objective.
     """
     if iteration is None:
         _check_direct(objective)
