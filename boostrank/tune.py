@@ -24,6 +24,6 @@ Examples
 """
 
 from boostrank.lab.learners import Learner
-from boostrank.lab.search import Trial, Tuned, one_standard_error, tune
+from boostrank.lab.search import Trial, Tuned, tune
 
-__all__ = ["Learner", "Trial", "Tuned", "one_standard_error", "tune"]
+__all__ = ["Learner", "Trial", "Tuned", "tune"]

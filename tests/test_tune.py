@@ -75,7 +75,7 @@ def test_one_standard_error_by_hand():
     assert search.one_standard_error(np.column_stack([best - 1e-9, best])) == 1
     with_nan = np.vstack([np.column_stack(columns), [np.nan] * 4])
     assert search.one_standard_error(with_nan) == 1
-    assert search.one_standard_error([[0.1, 0.3, 0.2]]) == 1
+    assert search.one_standard_error(np.array([[0.1, 0.3, 0.2]])) == 1
 
 
 # ---- trials --------------------------------------------------------------------------------------
@@ -153,13 +153,11 @@ def test_the_seed_decides_what_is_tried(data, tmp_path, invented):
     assert not any(a == b for a, b in zip(runs[0][1:], runs[2][1:], strict=True))
 
 
-@pytest.mark.parametrize("prune", [False, True])
-def test_an_interrupted_search_continues(prune, data, tmp_path, invented):
-    settings = {"n_trials": 16, "n_repeats": 3, "prune": prune}
+def test_an_interrupted_search_continues(data, tmp_path, invented):
+    settings = {"n_trials": 16, "n_repeats": 3}
     whole = search.tune(data, RANKNET, tmp_path / "whole", **settings).trials
     n_calls = len(invented)
-    assert (n_calls < 3 * 16) == prune
-    assert any(trial.pruned for trial in whole) == prune
+    assert n_calls == 3 * 16
 
     def interrupt(figures, after):
         def interrupted(*args):
@@ -185,7 +183,7 @@ def test_an_interrupted_search_continues(prune, data, tmp_path, invented):
     more = search.tune(data, RANKNET, tmp_path, **settings | {"n_trials": 17}).trials
     assert len(more) == 17
     assert_same(more[:16], whole)
-    assert 1 <= len(invented) <= 3
+    assert len(invented) == 3
     # As many as are asked for, so that no learner has the best of more than another.
     fewer = search.tune(data, RANKNET, tmp_path, **settings | {"n_trials": 5}).trials
     assert_same(fewer, whole[:5])
@@ -203,18 +201,9 @@ def test_a_search_continues_wherever_its_file_was_cut_off(data, tmp_path, invent
             assert_same(again, whole, log[:kept].splitlines()[-1])
 
 
-def test_pruned_trials(data, tmp_path, invented):
-    tuned = search.tune(data, RANKNET, tmp_path, n_trials=30, n_repeats=2, prune=True)
-    whole = []
-    for trial in tuned.trials:
-        below = len(whole) >= 5 and trial.mean < np.median(whole)
-        assert trial.pruned == below
-        if not below:
-            whole.append(trial.mean)
-    assert 5 < len(whole) < 30
-    assert not tuned.best.pruned
-    assert tuned.best.mean == max(trial.mean for trial in tuned.trials if not trial.pruned)
-    # Later trials know what is good, and look there.
+def test_later_trials_look_where_earlier_ones_were_good(data, tmp_path, invented):
+    tuned = search.tune(data, RANKNET, tmp_path, n_trials=30, n_repeats=2)
+    assert tuned.best.mean == max(trial.mean for trial in tuned.trials)
     rates = [trial.params["learning_rate"] for trial in tuned.trials]
     assert np.median(rates[20:]) > np.median(rates[1:11])
 
@@ -242,7 +231,6 @@ def test_trials_of_another_search_are_not_reused(data, tmp_path, invented):
         ((data, RANKNET), {"n_folds": 4}),
         ((data, RANKNET), {"n_repeats": 2}),
         ((data, RANKNET), {"seed": 1}),
-        ((data, RANKNET), {"prune": True}),
         ((data, RANKNET), {"convention": "lightgbm"}),
     ):
         with pytest.raises(ValueError, match=message):
@@ -276,7 +264,6 @@ def test_a_damaged_file_of_trials_is_named(content, data, tmp_path):
         ({"n_trials": 0}, ValueError, "n_trials must be at least 1"),
         ({"n_repeats": 1.5}, TypeError, "n_repeats must be a whole number"),
         ({"n_jobs": 0}, ValueError, "n_jobs must be at least 1"),
-        ({"prune": 1}, TypeError, "prune must be True or False"),
         ({"rounds": 0}, ValueError, "rounds must be at least 1"),
         ({"n_folds": 25}, ValueError, "n_folds must be from 2 to the number of queries, 24"),
         ({"convention": "nobody"}, ValueError, "convention"),
@@ -466,7 +453,7 @@ def test_the_snippet_of_a_mixture_is_python(host):
         boostrank.Schedule("logistic", 9),
         perturb="gumbel",
     )
-    trials, seen = (search.Trial(0, {}, False, 3, np.ones(2)),), []
+    trials, seen = (search.Trial(0, {}, 3, np.ones(2)),), []
 
     def train(params, data, rounds, obj=None):
         seen.append(params["objective"] if obj is None else obj)

@@ -30,7 +30,7 @@ from boostrank.lab.stats import half_width
 from boostrank.messages import import_host, load, warn
 from boostrank.objectives import Objective, Schedule
 from boostrank.objectives.base import listed
-from boostrank.objectives.validation import Floats, Integers, check_count, check_flag
+from boostrank.objectives.validation import Floats, Integers, check_count
 
 if TYPE_CHECKING:
     import optuna
@@ -55,8 +55,6 @@ class Trial:
         From 0, which is the trial of the defaults.
     params : dict
         Parameters of the objective and of the host.
-    pruned : bool
-        Stopped early: its figures are means over the repeats that were run.
     rounds : int
         Chosen by the one-standard-error rule.
     figures : float64 array (n_queries,)
@@ -66,7 +64,6 @@ class Trial:
 
     number: int
     params: dict[str, Any]
-    pruned: bool
     rounds: int
     figures: Floats
 
@@ -119,12 +116,12 @@ class Tuned:
 
     @property
     def best(self) -> Trial:
-        """The first trial with the best mean among those that were not pruned.
+        """The first trial with the best mean.
 
         Its mean is the best of many and therefore too optimistic: test it on other queries.
         """
         sign = sign_of(self.metric)
-        return max((each for each in self.trials if not each.pruned), key=lambda t: sign * t.mean)
+        return max(self.trials, key=lambda trial: sign * trial.mean)
 
     @property
     def snippet(self) -> str:
@@ -195,30 +192,13 @@ def tried(
 
 
 def one_standard_error(figures: Floats) -> int:
-    """Choose the earliest column that is as good as the best, by the one-standard-error rule.
+    """Return the earliest column (queries are rows) that is as good as the best.
 
     As good means that its mean is within one standard error of the best column's. The error is that
     of the paired difference between the two, over queries. The error of a single mean is many times
     as large, but it comes mostly from queries being easy or hard, which both columns share.
-
-    Parameters
-    ----------
-    figures : array_like (n_queries, n_columns)
-        Rows with NaN are left out.
-
-    Returns
-    -------
-    int
-        The column, from 0.
-
-    Examples
-    --------
-    >>> from boostrank.tune import one_standard_error
-    >>> one_standard_error([[0.2, 0.5, 0.6], [0.1, 0.5, 0.4], [0.3, 0.6, 0.7]])
-    1
     """
-    values = np.asarray(figures, dtype=np.float64)
-    values = values[~np.isnan(values).any(axis=1)]
+    values = figures[~np.isnan(figures).any(axis=1)]
     best = int(np.argmax(values.mean(axis=0)))
     behind = values[:, [best]] - values
     error = behind.std(axis=0, ddof=1) / math.sqrt(len(values)) if len(values) > 1 else 0.0
@@ -243,9 +223,9 @@ class _Job:
         rounds = self.settings.rounds
         return sorted({math.ceil(rounds * share / MARKS) for share in range(1, MARKS + 1)})
 
-    def fingerprint(self, prune: bool) -> str:
+    def fingerprint(self) -> str:
         """Return a digest that differs for other data or settings."""
-        shape = len(self.repeats[0]), len(self.repeats), prune, self.data._meanings
+        shape = len(self.repeats[0]), len(self.repeats), self.data._meanings
         said = repr((self.learner.objective, self.settings, *shape)).encode()
         positions = (part for folds in self.repeats for fold in folds for part in fold)
         arrays = (self.data.X, self.data.y, self.data.group, *positions)
@@ -286,7 +266,6 @@ def tune(
     n_folds: int = 5,
     n_repeats: int = 3,
     folds: Any = None,
-    prune: bool = False,
     n_jobs: int = 1,
     seed: int = 0,
     convention: str = "standard",
@@ -318,8 +297,6 @@ def tune(
         ``TimeSeriesSplit(5, gap=2)``, which splits the queries; what `boostrank.group_folds`
         returns; or pairs of (train, test), as in `boostrank.compare`. A query is tested once at
         most.
-    prune : bool, default False
-        Stop a trial that is below the median after a repeat, from the sixth trial on.
     n_jobs : int, default 1
         Folds trained at a time, each in one thread. The results do not depend on it.
     seed : int, default 0
@@ -362,7 +339,6 @@ def tune(
         metric=metric or CHOSEN_BY,
         params={learner.host: {**FIXED.get(learner.host, {}), **own}},
     ).for_labels(data.y, chosen=metric is not None)
-    check_flag("prune", prune)
     check_count("n_jobs", n_jobs)
     check_unbound(learner.objective, "a search", OF_FOLDS)
     check_stopping(learner.host, settings.params[learner.host], "tune")
@@ -375,7 +351,7 @@ def tune(
     with ExitStack() as after, only_user(out), naming(out / STUDIES):
         after.callback(optuna.logging.set_verbosity, optuna.logging.get_verbosity())
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        study = _open_study(optuna, job, out, prune)
+        study = _open_study(optuna, job, out)
         for trial in _search(optuna, study, job, n_trials):
             trials.append(trial)
             if done is not None:
@@ -419,18 +395,17 @@ def _search(optuna: Any, study: "optuna.Study", job: _Job, n_trials: int) -> Ite
         # A new generator for each trial: a resumed search draws what an uninterrupted one would.
         seed = int(np.random.default_rng((job.settings.seed, number)).integers(2**32))
         study.sampler = optuna.samplers.TPESampler(seed=seed)
-        _run_trial(optuna, study, job)
+        _run_trial(study, job)
         yield _ended(study)[-1]
 
 
 def _ended(study: "optuna.Study") -> list[Trial]:
     """Return the trials that were not interrupted."""
-    ended = [t for t in study.get_trials(deepcopy=False) if t.state.name in ("COMPLETE", "PRUNED")]
+    ended = [each for each in study.get_trials(deepcopy=False) if each.state.name == "COMPLETE"]
     return [
         Trial(
             number=number,
             params=dict(each.params),
-            pruned=each.state.name == "PRUNED",
             rounds=each.user_attrs["rounds"],
             figures=np.array(each.user_attrs["figures"], dtype=np.float64),
         )
@@ -438,7 +413,7 @@ def _ended(study: "optuna.Study") -> list[Trial]:
     ]
 
 
-def _open_study(optuna: Any, job: _Job, out: Path, prune: bool) -> Any:
+def _open_study(optuna: Any, job: _Job, out: Path) -> Any:
     """Return the learner's study in the folder: a new one, or that of the same job."""
     if (out / STUDIES).exists():  # Optuna would go on in a line that was cut off
         content = (out / STUDIES).read_bytes()
@@ -451,12 +426,11 @@ def _open_study(optuna: Any, job: _Job, out: Path, prune: bool) -> Any:
             storage=optuna.storages.JournalStorage(backend),
             study_name=str(job.learner),
             direction="maximize",
-            pruner=optuna.pruners.MedianPruner() if prune else optuna.pruners.NopPruner(),
             load_if_exists=True,
         )
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{out / STUDIES} is damaged ({error}); give another folder") from error
-    fingerprint = job.fingerprint(prune)
+    fingerprint = job.fingerprint()
     made_with = {**versions([job.learner.host]), "sources": sources(job.learner.objective)}
     if "fingerprint" not in study.user_attrs:
         study.set_user_attr("fingerprint", fingerprint)
@@ -475,29 +449,19 @@ def _open_study(optuna: Any, job: _Job, out: Path, prune: bool) -> Any:
     return study
 
 
-def _run_trial(optuna: Any, study: "optuna.Study", job: _Job) -> None:
+def _run_trial(study: "optuna.Study", job: _Job) -> None:
     """Ask the study for parameters, the defaults first, and tell it their result."""
     if {each.state.name for each in study.get_trials(deepcopy=False)} <= {"FAIL"}:
         study.enqueue_trial({name: entry.default for name, entry in job.space.items()})
     asked = study.ask()
     params = {name: _proposed(asked, name, entry) for name, entry in job.space.items()}
-    done: list[Floats] = []
+    stages = np.mean([cross_validate(job, params, folds) for folds in job.repeats], axis=0)
     sign = sign_of(job.settings.metric)  # a study maximizes
-    for repeat, folds in enumerate(job.repeats):
-        done.append(cross_validate(job, params, folds))
-        stages = np.mean(done, axis=0)
-        column = one_standard_error(sign * stages)
-        figures = stages[:, column]
-        value = sign * float(np.nanmean(figures))
-        asked.report(value, repeat)
-        if repeat + 1 < len(job.repeats) and asked.should_prune():
-            break
+    column = one_standard_error(sign * stages)
+    figures = stages[:, column]
     asked.set_user_attr("rounds", job.marks[column])
     asked.set_user_attr("figures", figures.tolist())
-    if len(done) < len(job.repeats):
-        study.tell(asked, state=optuna.trial.TrialState.PRUNED)
-    else:
-        study.tell(asked, value)
+    study.tell(asked, sign * float(np.nanmean(figures)))
 
 
 def _proposed(trial: "optuna.Trial", name: str, entry: Span | OneOf) -> Any:
@@ -512,14 +476,14 @@ def write_trials(path: Path, tuned: Sequence[Tuned]) -> None:
     """Write all trials, of one metric, as CSV; differences are from the same learner's defaults."""
     ends = ("", "_low", "_high")
     header = [
-        *("learner", "trial", "pruned", "rounds"),
+        *("learner", "trial", "rounds"),
         *(f"{what}{end}" for what in (tuned[0].metric, "difference") for end in ends),
         "params",
     ]
     lines: list[list[Any]] = [header]
     for one in tuned:
         for trial in one.trials:
-            name = [one.learner, trial.number, trial.pruned, trial.rounds]
+            name = [one.learner, trial.number, trial.rounds]
             values = [*trial.interval(), *trial.interval(one.default)]
             lines.append([*name, *values, json.dumps(trial.params)])
     write_file(path, as_csv(lines))

@@ -57,9 +57,6 @@ def tune(
     ] = None,
     forward: options.Forward = False,
     gap: options.Gap = 0,
-    prune: Annotated[
-        bool, typer.Option("--prune", help="Stop trials that are below the median after a repeat.")
-    ] = False,
     n_jobs: Annotated[int, typer.Option(help="Folds trained at a time.")] = 1,
     seed: options.Seed = Settings.seed,
     params: options.Params = None,
@@ -109,7 +106,6 @@ def tune(
                         n_folds=folds,
                         n_repeats=repeats,
                         folds=own_folds,
-                        prune=prune,
                         n_jobs=n_jobs,
                         seed=seed,
                         convention=convention,
