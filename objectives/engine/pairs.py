@@ -63,7 +63,8 @@ def pair_loop(of_pair: Function, *, few: bool = False, one_sum: bool = False) ->
     few : bool, default False
         Whether pairs add something only with a document whose COUNTS is 1, and these are few.
     one_sum : bool, default False
-        Whether the bend of every pair is its pull, so that its sums need not be kept.
+        Whether the bend of every pair is its pull, so that its sums need not be kept. Not with
+        `few`, whose other documents receive a pull of the other sign.
 
     Returns
     -------
