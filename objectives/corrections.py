@@ -84,46 +84,38 @@ class Correction(ABC):
         Returns
         -------
         float64 array (2, n_positions) or None
-            For factors of pairs: the sums of (30) and (31).
+            For factors of pairs: the sums of (30) and (31), from which they are learnt.
         """
 
     @abstractmethod
     def add_loss(self, inner: Objective, shown: Shown, loss: Floats) -> None:
         """Add the loss of every session to `loss`."""
 
-    def sums(
-        self,
-        of_part: Floats | None,
-        places: Integers,
-        weight: Floats,
-        grad: Floats,
-        hess: Floats,
-        n: int,
-    ) -> Floats:
-        """Return what the factors are learnt from in a round; means over workers will do.
-
-        Parameters
-        ----------
-        of_part : float64 array or None
-            What `write_part` returned.
-        places : int64 array (n_docs,)
-        weight : float64 array (n_docs,)
-            1 on average.
-        grad, hess : float64 arrays (n_docs,)
-            Of all parts together, divided by the mean Hessian, without weights.
-        n : int
-            Number of positions.
-
-        Returns
-        -------
-        float64 array (2 or 3, n)
-        """
-        assert of_part is not None
-        return of_part
-
     def learnt(self, factors: Floats, sums: Floats) -> Floats:
         """Return the factors after a round."""
         return factors
+
+
+def sums_at(places: Integers, weight: Floats, grad: Floats, hess: Floats, n: int) -> Floats:
+    """Return what additive factors are learnt from in a round; means over workers will do.
+
+    Parameters
+    ----------
+    places : int64 array (n_docs,)
+    weight : float64 array (n_docs,)
+        1 on average.
+    grad, hess : float64 arrays (n_docs,)
+        Of all parts together, divided by the mean Hessian, without weights.
+    n : int
+        Number of positions.
+
+    Returns
+    -------
+    float64 array (3, n)
+        The sums of gradients, of Hessians and of weights at each position.
+    """
+    values = weight * grad, weight * hess, weight
+    return np.array([np.bincount(places, each, n) for each in values])
 
 
 class Additive(Correction):
@@ -138,19 +130,6 @@ class Additive(Correction):
     def add_loss(self, inner: Objective, shown: Shown, loss: Floats) -> None:
         """Add the loss at the moved scores."""
         inner._loss(shown.moved, shown.clicks, shown.boundaries, loss)
-
-    def sums(
-        self,
-        of_part: Floats | None,
-        places: Integers,
-        weight: Floats,
-        grad: Floats,
-        hess: Floats,
-        n: int,
-    ) -> Floats:
-        """Return the sums of gradients, of Hessians and of weights at each position."""
-        values = weight * grad, weight * hess, weight
-        return np.array([np.bincount(places, each, n) for each in values])
 
     def learnt(self, factors: Floats, sums: Floats) -> Floats:
         """Return the factors after a damped step."""

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import xgboost as xgb
 from boostrank.objectives import Objective
+from boostrank.objectives.corrections import sums_at
 from training import (
     HOST_HESSIAN_FLOOR,
     XGBOOST,
@@ -106,7 +107,7 @@ def test_clicks_of_the_sample(data):
     own = of_rows(clicks, rows)
     pull, bend = boostrank.RankNet().grad_hess(scores[rows], own.y, own.group)
     mean = bend[pull != 0].mean()
-    sums = learnt.correction.sums(None, place[rows], pull**0, pull / mean, bend / mean, 15)
+    sums = sums_at(place[rows], pull**0, pull / mean, bend / mean, 15)
     factors = learnt.correction.learnt(np.zeros((1, 15)), sums)
     np.testing.assert_allclose(boostrank.position_bias(model).factors, factors)
 

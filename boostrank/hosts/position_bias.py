@@ -14,7 +14,7 @@ from boostrank.hosts.model_files import booster_of
 from boostrank.hosts.training import Training
 from boostrank.hosts.undocumented import lightgbms_init_model
 from boostrank.objectives import Objective, Unbiased
-from boostrank.objectives.corrections import Call, Shown
+from boostrank.objectives.corrections import Call, Shown, sums_at
 from boostrank.objectives.validation import Floats, Integers, check_whole
 
 _ATTRIBUTE = "boostrank_position_bias"
@@ -210,11 +210,12 @@ class CorrectedRound:
         """
         if not self.objective.learns:
             return
-        correction, n = self.objective.correction, self.factors.shape[1]
-        derivatives = grad / mean, hess / mean
-        sums = correction.sums(self.sums, self.places, self.weight, *derivatives, n)
+        sums = self.sums
+        if sums is None:
+            n = self.factors.shape[1]
+            sums = sums_at(self.places, self.weight, grad / mean, hess / mean, n)
         shared = self.training.mean(sums.ravel().tolist())
-        factors = correction.learnt(self.factors, shared.reshape(sums.shape))
+        factors = self.objective.correction.learnt(self.factors, shared.reshape(sums.shape))
         _keep(self.training.booster, str(self.objective.propensity), factors)
 
 
