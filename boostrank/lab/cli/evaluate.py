@@ -183,16 +183,14 @@ def _with_data(
             )
         read = load_letor(data)
         order = np.arange(len(read.y))
+    n_scores = len(scores)
     if isinstance(scores, dict):
         place = np.concatenate([np.arange(size) for size in read.group])
         keys = list(zip(read.qid.astype(str).tolist(), place.astype(str).tolist(), strict=True))
         for qid, at in keys:
             if (qid, at) not in scores:
                 raise ValueError(f"{path} has no score for document {at} (from 0) of query {qid}")
-    if len(scores) != len(read.y):
-        raise ValueError(
-            f"{path} has {len(scores)} scores, but the data has {len(read.y)} documents"
-        )
-    if isinstance(scores, dict):
-        return np.array([scores[key] for key in keys]), read
+        scores, order = np.array([scores[key] for key in keys]), np.arange(len(keys))
+    if n_scores != len(read.y):
+        raise ValueError(f"{path} has {n_scores} scores, but the data has {len(read.y)} documents")
     return scores[order], read
