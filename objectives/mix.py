@@ -35,6 +35,7 @@ Cost
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -43,7 +44,7 @@ from .base import Objective
 from .composite import OF_CHILDREN, Composite, check_part
 from .engine.curvature import HESSIAN_FLOOR
 from .engine.jit import jit_entry, jit_ordered
-from .engine.threads import BLOCK, over_documents
+from .engine.threads import block_of, over_documents
 from .schedules import Schedule
 from .validation import Floats, Integers, check_share
 from .view import Part, View
@@ -84,7 +85,7 @@ def _in_unit(value: float, factor: float) -> float:
     return value * factor
 
 
-@jit_entry
+@partial(jit_entry, borrows=True)
 def _add_parts(
     first: int,
     last: int,
@@ -95,14 +96,14 @@ def _add_parts(
     sums: Floats,
 ) -> None:
     for block in range(first, last):
-        rows = slice(block * BLOCK, min(n_docs, (block + 1) * BLOCK))
-        grad, hess = derivatives[0, 0, rows], derivatives[0, 1, rows]
-        for i in range(len(grad)):
+        begin, end = block_of(block, n_docs)
+        grad, hess = derivatives[0]
+        for i in range(begin, end):
             grad[i] = _in_unit(grad[i], factors[0])
             hess[i] = _in_unit(max(hess[i], floors[0]), factors[0])
         for part in range(1, len(factors)):
-            own_grad, own_hess = derivatives[part, 0, rows], derivatives[part, 1, rows]
-            for i in range(len(grad)):
+            own_grad, own_hess = derivatives[part]
+            for i in range(begin, end):
                 grad[i] += _in_unit(own_grad[i], factors[part])
                 hess[i] += _in_unit(max(own_hess[i], floors[part]), factors[part])
 

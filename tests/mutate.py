@@ -137,7 +137,6 @@ EQUIVALENT = {
     "curvature: LOSS = 3 => LOSS = 4",
     "engine/pairs.add_blocks: 1 if counts[j] == 0.0 else 0 => 2 if counts[j] == 0.0 else 0",
     "jit._sources: :16 => :17",
-    "engine/gains.write_exponential_gains: 0 if grade == y[i] else 1 => 0 if grade == y[i] else 2",
     "logistic.scale_sums: w.real[SCORE, column] - w.real[SCORE, begin] => ((w.real[SCORE, begin])"
     " - (w.real[SCORE, column]))",  # its absolute value
     "soft_indicators._start: a[i] - mean => ((mean) - (a[i]))",  # likewise
@@ -197,7 +196,6 @@ EQUIVALENT = {
     # first grade is in the table, no pair has neither form nor weight, the largest value allowed is
     # not among the wrong ones, only the nearest is named.
     "bisection.halve: lowest + 1 => lowest - 1 (2)",
-    "engine/gains.write_exponential_gains: len(y) if rest > 0 else 0 => len(y) if rest > 0 else 1",
     "pairs._columns: array.ndim <= 2 => array.ndim <= 3",
     "pairs._columns: array.reshape(0, 2) => array.reshape(0, 3)",
     "validation.check_labels: wrong > most => wrong >= most",

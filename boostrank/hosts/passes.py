@@ -1,10 +1,12 @@
 """Compiled passes over all documents, from an objective's gradients to those that a host gets."""
 
+from functools import partial
+
 import numpy as np
 import numpy.typing as npt
 
 from boostrank.objectives.engine.jit import jit_entry, jit_ordered
-from boostrank.objectives.engine.threads import BLOCK, over_documents
+from boostrank.objectives.engine.threads import block_of, over_documents
 from boostrank.objectives.validation import Floats
 
 Float32s = npt.NDArray[np.float32]
@@ -34,18 +36,17 @@ def to_float32(
     return grad32, hess32, row
 
 
-@jit_entry
+@partial(jit_entry, borrows=True)
 def _active_sums(
     first: int, last: int, n_docs: int, grad: Floats, hess: Floats, least: float, sums: Floats
 ) -> None:
     for block in range(first, last):
-        rows = slice(block * BLOCK, min(n_docs, (block + 1) * BLOCK))
-        g, h = grad[rows], hess[rows]
+        begin, end = block_of(block, n_docs)
         pulls = bends = count = 0.0
-        for i in range(len(g)):
+        for i in range(begin, end):
             # All three at once: three conditions in a row would keep the loop from using vectors.
-            own = abs(g[i]), h[i], 1.0
-            pull, bend, one = own if own[0] > least * h[i] else (0.0, 0.0, 0.0)
+            own = abs(grad[i]), hess[i], 1.0
+            pull, bend, one = own if own[0] > least * hess[i] else (0.0, 0.0, 0.0)
             pulls += pull
             bends += bend
             count += one
@@ -64,7 +65,7 @@ def _in_order(value: float, share: float, least: float, weight: float) -> float:
     return max(value * share, least) * weight
 
 
-@jit_entry
+@partial(jit_entry, borrows=True)
 def _to_float32(
     first: int,
     last: int,
@@ -81,13 +82,11 @@ def _to_float32(
 ) -> None:
     share = 1.0 / unit
     for block in range(first, last):
-        rows = slice(block * BLOCK, min(n_docs, (block + 1) * BLOCK))
-        g, h, g32, h32 = grad[rows], hess[rows], grad32[rows], hess32[rows]
-        factor = weight[rows]
+        begin, end = block_of(block, n_docs)
         bad = 0
-        for i in range(len(g)):
-            w = factor[i] if len(factor) > 0 else 1.0
-            g32[i] = _in_order(g[i], share, -np.inf, w)
-            h32[i] = max(_in_order(h[i], share, least, w), floor)
-            bad += 0 if np.isfinite(g32[i]) and np.isfinite(h32[i]) else 1
+        for i in range(begin, end):
+            w = weight[i] if len(weight) > 0 else 1.0
+            grad32[i] = _in_order(grad[i], share, -np.inf, w)
+            hess32[i] = max(_in_order(hess[i], share, least, w), floor)
+            bad += 0 if np.isfinite(grad32[i]) and np.isfinite(hess32[i]) else 1
         broken[block, 0] = bad

@@ -1,6 +1,7 @@
 """Gains of grades, discounts of ranks, and the ideal DCG."""
 
 import math
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from ..validation import Floats
 from .jit import jit_allocating, jit_entry, jit_helper
 from .order import order_by_score
-from .threads import BLOCK
+from .threads import block_of
 from .vector import LN_2
 
 # Discounts of the first ranks: a logarithm takes eight times as long as a look-up.
@@ -30,23 +31,17 @@ class Discount(NamedTuple):
     table: Floats  # discounts of the ranks from 1; 0 beyond its end
 
 
-@jit_entry
+@partial(jit_entry, borrows=True)
 def write_exponential_gains(
-    first: int, last: int, n_docs: int, labels: Floats, gains: Floats, others: Floats
+    first: int, last: int, n_docs: int, labels: Floats, gains: Floats, sums: Floats
 ) -> None:
     """Write 2^y - 1, to full precision for tiny grades too; for `threads.over_documents`."""
     for block in range(first, last):
-        rows = slice(block * BLOCK, min(n_docs, (block + 1) * BLOCK))
-        y, gain = labels[rows], gains[rows]
-        rest = 0
-        for i in range(len(y)):
-            grade = np.int64(min(y[i], 31.0))
-            gain[i] = EXPONENTIAL[grade]
-            rest += 0 if grade == y[i] else 1
-        others[block, 0] = rest
-        for i in range(len(y) if rest > 0 else 0):
-            if np.int64(min(y[i], 31.0)) != y[i]:
-                gain[i] = math.expm1(y[i] * LN_2)
+        begin, end = block_of(block, n_docs)
+        for i in range(begin, end):
+            grade = np.int64(min(labels[i], 31.0))
+            whole = EXPONENTIAL[np.uint64(grade)]
+            gains[i] = whole if grade == labels[i] else math.expm1(labels[i] * LN_2)
 
 
 @jit_helper

@@ -21,6 +21,7 @@ import numba
 import numpy as np
 
 from ..validation import Floats, Integers
+from .jit import jit_helper
 
 # A query's cost is quadratic in its length. In most kernels it is linear beyond this length.
 _LINEAR_FROM = 500.0
@@ -137,6 +138,12 @@ def over_documents(driver: Callable[..., None], n_docs: int, *args: Any, n_sums:
         _over_chunks(driver, cuts, threads, n_docs, *args, sums)
     total: Floats = sums.sum(axis=0)
     return total
+
+
+@jit_helper
+def block_of(block: int, n_docs: int) -> tuple[np.uint64, np.uint64]:
+    """Return the first document of a block, and the one after its last."""
+    return np.uint64(block * BLOCK), np.uint64(min(n_docs, (block + 1) * BLOCK))
 
 
 def _over_chunks(driver: Callable[..., None], cuts: list[int], threads: int, *args: Any) -> None:
