@@ -52,6 +52,10 @@ def _announce() -> None:
         print("boostrank: compiling, which takes a few seconds", file=sys.stderr)
 
 
+# Passes of Numba over array expressions and inner functions: kernels that borrow have none.
+SKIPPED = {"NopythonRewrites", "InlineClosureLikes"}
+
+
 class _Compiler(Compiler):
     """Compiles what Numba's own compiler does, in three quarters of the time."""
 
@@ -64,6 +68,13 @@ class _Compiler(Compiler):
                 self.state.flags = faster
         except AttributeError:
             pass  # another version of Numba, which stores them in another way
+
+    def define_pipelines(self) -> Any:
+        managers = super().define_pipelines()  # type: ignore[no-untyped-call]
+        state = self.state
+        for manager in () if state.flags.nrt or _outside(state.func_id.func) else managers:
+            manager.passes = [each for each in manager.passes if each[0].__name__ not in SKIPPED]
+        return managers
 
     def compile_extra(self, function: Function) -> Any:
         """Compile a function without garbage collection, which takes a tenth of the time."""
@@ -177,7 +188,7 @@ class _Helper(_Compiler):
             pass  # another version of Numba: it makes the library itself
         else:
             state.library = library
-        return super().define_pipelines()  # type: ignore[no-untyped-call]
+        return super().define_pipelines()
 
     def _prepare(self, library: Any) -> None:
         optimize, finalize, *_ = (getattr(library, name) for name in FINISHING)  # all must be there
