@@ -62,6 +62,7 @@ from .contract import Contract
 from .engine.columns import ALL, BEGIN, CUT, RANK, SIZE, WORTH, Batch, Columns, Rules
 from .engine.far_field import (
     ABOVE,
+    DISTANCE,
     LOGISTIC,
     RIGHT,
     SAME,
@@ -71,7 +72,6 @@ from .engine.far_field import (
     better_sign,
     constant,
     fit_of,
-    linear,
     pair_entry,
 )
 from .engine.jit import jit_allocating, jit_helper
@@ -128,7 +128,7 @@ def _far_ranks(relation: int, side: int) -> list[Floats]:
     if relation == SAME:  # (6)
         return [constant(1.0) - LOGISTIC if side == ABOVE else LOGISTIC]
     one = constant(1.0 if better_sign(relation, side) < 0.0 else 0.0)  # (13), (15)
-    return [one + (constant(0.5) + linear(0.25) if relation == WRONG else LOGISTIC)]  # (14)
+    return [one + (constant(0.5) + 0.25 * DISTANCE if relation == WRONG else LOGISTIC)]  # (14)
 
 
 RANKED_FIT = fit_of(partial(_of_ranked, True), partial(_of_ranked, False))

@@ -230,7 +230,7 @@ def pack(
         blocks += 1
         write_padding(columns + n, columns + padded(n), w)
         columns += padded(n)
-    write_padding(columns, strided(columns), w)  # read by loops over whole columns
+    write_padding(int(columns), strided(int(columns)), w)  # read by loops over whole columns
     return Batch(blocks, columns, long)
 
 

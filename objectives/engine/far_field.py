@@ -120,16 +120,12 @@ def powers_of_z(function: Function, *, first: int = 1, step: int = 1, terms: int
 LOGISTIC = powers_of_z(lambda z: 1.0 / (1.0 + z))  # z/(1 + z)
 SLOPE = powers_of_z(lambda z: (1.0 + z) ** -2.0)  # z/(1 + z)^2
 LOG = powers_of_z(lambda z: np.log1p(z) / z)  # ln(1 + z)
+DISTANCE = np.append(np.zeros(TERMS), 1.0)  # rate x
 
 
 def constant(value: float, terms: int = TERMS) -> Floats:
     """Return a constant as a sum of exponentials."""
     return np.append(value, np.zeros(terms))
-
-
-def linear(value: float, terms: int = TERMS) -> Floats:
-    """Return a multiple of rate x as a sum of exponentials, followed by a multiple of rate x."""
-    return np.append(np.zeros(terms), value)
 
 
 def better_sign(relation: int, side: int) -> float:
@@ -364,15 +360,6 @@ def _send(
             moments[part, c, terms] += rate * distance
 
 
-@jit_helper
-def _mixed(f: Floats, each: int, side: int, c: int, k: int, weighted: Floats, moment: int) -> float:
-    """Return a sum over relations: f or, last, l times the moment."""
-    number: float = f[each, RIGHT, side, c, k] * weighted[RIGHT, moment]
-    number += f[each, WRONG, side, c, k] * weighted[WRONG, moment]
-    number += f[each, SAME, side, c, k] * weighted[SAME, moment]
-    return number
-
-
 @partial(jit_disjoint, in_order=False)
 def _receive(
     side: int,
@@ -414,10 +401,15 @@ def _receive(
                 for k in range(np.uint64(terms + 1 if weight != 0.0 else 0)):
                     weighted[relation, k] += weight * moments[other, channel, k]
             for each in range(len(f)):
+                right, wrong = f[each, RIGHT, side, c], f[each, WRONG, side, c]
+                same = f[each, SAME, side, c]
                 for k in range(np.uint64(terms + 1)):
-                    numbers[each, k] = _mixed(f, each, side, c, k, weighted, k)
-            x0, x1 = numbers[PULLS, terms], rate * _mixed(f, PULLS, side, c, terms, weighted, 0)
-            y0, y1 = numbers[BENDS, terms], rate * _mixed(f, BENDS, side, c, terms, weighted, 0)
+                    number = right[k] * weighted[RIGHT, k] + wrong[k] * weighted[WRONG, k]
+                    numbers[each, k] = number + same[k] * weighted[SAME, k]
+                number = right[terms] * weighted[RIGHT, 0] + wrong[terms] * weighted[WRONG, 0]
+                numbers[each, terms + 1] = rate * (number + same[terms] * weighted[SAME, 0])
+            x0, x1 = numbers[PULLS, terms], numbers[PULLS, terms + 1]
+            y0, y1 = numbers[BENDS, terms], numbers[BENDS, terms + 1]
             for i in range(begin, end):  # l rate x: the distance to the edge, and from there
                 distance = abs(scores[first + i] - edge)
                 of_pull[i], of_bend[i] = x0 + x1 * distance, y0 + y1 * distance

@@ -29,6 +29,7 @@ from .columns import (
 from .divided import divided_fit, has_fit
 from .far_field import (
     DIFFERENCE,
+    DISTANCE,
     LOG,
     LOGISTIC,
     NO_WEIGHT,
@@ -37,7 +38,6 @@ from .far_field import (
     constant,
     difference_of_own,
     fit_of,
-    linear,
     pair_entry,
 )
 from .pairs import Document
@@ -65,7 +65,7 @@ def logistic_loss_pair(p: Rules, worse: Document, better: Document) -> tuple[flo
 def _fits(weighted: bool) -> list[Fit]:
     """Return the fits of derivatives and of losses."""
     pulls = pair_entry(LOGISTIC, constant(1.0) - LOGISTIC, odd=True)
-    bends, losses = pair_entry(SLOPE, SLOPE), pair_entry(0.5 * LOG, 0.5 * (LOG + linear(1.0)))
+    bends, losses = pair_entry(SLOPE, SLOPE), pair_entry(0.5 * LOG, 0.5 * (LOG + DISTANCE))
     if not weighted:
         return [fit_of(pulls, bends), fit_of(pulls, losses)]
     return [

@@ -166,9 +166,7 @@ def add_swapped_pairs(p: Any, scores: Floats, gains: Floats, grad: Floats, hess:
             hess[j] += p.sigma * p.sigma * weight * slope
             loss += weight * logistic_loss(lead)
             total += 2.0 * pull
-    if not p.norm:
-        return loss
-    factor = norm_factor(total)
+    factor = norm_factor(total) if p.norm else 1.0
     for i in range(n):
         grad[i] *= factor
         hess[i] *= factor
