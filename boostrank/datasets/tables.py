@@ -209,8 +209,7 @@ def parts_of_tables(tables: Sequence[Table], columns: Columns) -> list[RankingDa
     """Make one data set from each table, with strings numbered the same way in all of them."""
     _check_names(tables, columns)
     names = _features(tables, columns)
-    y, ids = labels_of(tables, columns.label), _queries_of(tables, columns)
-    doc_id = None if columns.doc_id is None else ids_of(tables, columns.doc_id)
+    y, ids, doc_id = _labels_and_ids(tables, columns)
     X = np.empty((len(y), len(names)))
     categories: dict[int, tuple[str, ...]] = {}
     categorical = []
@@ -228,19 +227,31 @@ def parts_of_tables(tables: Sequence[Table], columns: Columns) -> list[RankingDa
         numeric = "name it as categorical, or drop it"
         X[:, i] = np.concatenate([_numbers(table, name, numeric) for table in tables])
         check_label(what, name, X[:, i], y, cure)
-    of_tables = _by_table(np.arange(len(y)), tables)
-    return [
-        RankingData(
-            X[rows],
-            y[rows],
-            ids[rows],
-            names=tuple(map(feature_name, names)),
-            categorical=tuple(categorical),
-            categories=categories,
-            doc_id=None if doc_id is None else doc_id[rows],
-        )
-        for rows in (own[_grouped(ids[own], columns.qid)] for own in of_tables)
-    ]
+    meanings = {
+        "names": tuple(map(feature_name, names)),
+        "categorical": tuple(categorical),
+        "categories": categories,
+    }
+    return _by_query(tables, columns.qid, X, y, ids, doc_id, **meanings)
+
+
+def _by_query(
+    tables: Sequence[Table], name: str, X: Any, y: Any, ids: Any, doc_id: Any, **meanings: Any
+) -> list[RankingData]:
+    """Return one data set for each table, the rows of a query together, as queries begin.
+
+    `name` is the column of the queries' ids, and `meanings` are those of the features.
+    """
+    parts = []
+    for rows in _by_table(np.arange(len(y)), tables):
+        _, first, query = np.unique(ids[rows], return_index=True, return_inverse=True)
+        order = np.argsort(first[query], kind="stable")
+        if not (order == np.arange(len(order))).all():
+            warn(f"rows are grouped by {name!r}: the documents of a query were not contiguous")
+        rows = rows[order]
+        own_id = None if doc_id is None else doc_id[rows]
+        parts.append(RankingData(X[rows], y[rows], ids[rows], doc_id=own_id, **meanings))
+    return parts
 
 
 def _check_names(tables: Sequence[Table], columns: Columns) -> None:
@@ -358,13 +369,13 @@ def ids_of(tables: Sequence[Table], name: str) -> npt.NDArray[Any]:
         raise type(error)(f"{tables[0].where()}{error}") from error
 
 
-def _queries_of(tables: Sequence[Table], columns: Columns) -> npt.NDArray[Any]:
-    """Return the ids of the documents' queries, which a file of sizes must not contradict."""
-    ids = ids_of(tables, columns.qid)
+def _labels_and_ids(tables: Sequence[Table], columns: Columns) -> tuple[Floats, Any, Any]:
+    """Return labels, ids of queries, which files of sizes must not contradict, and of documents."""
+    y, ids = labels_of(tables, columns.label), ids_of(tables, columns.qid)
     for table, own in zip(tables, _by_table(ids, tables), strict=True):
         if table.path is not None:
             check_sizes_next_to(table.path, own)
-    return ids
+    return y, ids, None if columns.doc_id is None else ids_of(tables, columns.doc_id)
 
 
 def judgements(tables: Sequence[Table], columns: Columns) -> RankingData:
@@ -373,20 +384,9 @@ def judgements(tables: Sequence[Table], columns: Columns) -> RankingData:
     A query of two tables is a ValueError, as in training.
     """
     _check_names(tables, columns)
-    y, qid = labels_of(tables, columns.label), _queries_of(tables, columns)
-    doc_id = None if columns.doc_id is None else ids_of(tables, columns.doc_id)
-    of_tables = _by_table(np.arange(len(y)), tables)
-    return RankingData.concat(
-        [
-            RankingData(
-                rows[:, np.newaxis],
-                y[rows],
-                qid[rows],
-                doc_id=None if doc_id is None else doc_id[rows],
-            )
-            for rows in (own[_grouped(qid[own], columns.qid)] for own in of_tables)
-        ]
-    )
+    y, ids, doc_id = _labels_and_ids(tables, columns)
+    rows = np.arange(len(y))[:, np.newaxis]
+    return RankingData.concat(_by_query(tables, columns.qid, rows, y, ids, doc_id))
 
 
 def features_of_table(
@@ -511,12 +511,3 @@ def _written(value: Any) -> str:
     if isinstance(value, np.floating):
         value = float(value)  # NumPy writes float32 in fewer digits
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def _grouped(ids: npt.NDArray[Any], name: str) -> npt.NDArray[np.intp]:
-    """Return the rows with each query's together, in the order in which queries begin."""
-    _, first, query = np.unique(ids, return_index=True, return_inverse=True)
-    order = np.argsort(first[query], kind="stable")
-    if not (order == np.arange(len(order))).all():
-        warn(f"rows are grouped by {name!r}: the documents of a query were not contiguous")
-    return order
