@@ -13,7 +13,7 @@ from boostrank.datasets.frames import NUMBER
 from boostrank.datasets.ranking_data import RankingData
 from boostrank.datasets.tables import ids_of
 from boostrank.messages import warn
-from boostrank.objectives.validation import Floats, check_scores
+from boostrank.objectives.validation import Floats, Integers, check_scores
 
 Strings = npt.NDArray[np.str_]
 
@@ -134,18 +134,15 @@ def read_lines(
     ``parse(where, fields)`` returns the document and the number of a line; `where` is the place
     that an error names. Returned are queries, documents and numbers.
     """
-    numbers, qid, doc_id, values = [], [], [], []
+    entries = []
     for number, fields in rows_of_text(path):
         where = f"{path}, line {number}"
         if len(fields) != len(form.split()):
             raise ValueError(f"{where}: expected '{form}', got {len(fields)} fields")
-        doc, value = parse(where, fields)
-        numbers.append(number)
-        qid.append(fields[0])
-        doc_id.append(doc)
-        values.append(value)
-    if not values:
+        entries.append((number, fields[0], *parse(where, fields)))
+    if not entries:
         raise ValueError(f"{path} holds no documents")
+    numbers, qid, doc_id, values = zip(*entries, strict=True)
     _keys((qid, doc_id, values), lambda entry: f"{path}, line {numbers[entry]}: ")
     return np.array(qid), np.array(doc_id), np.array(values)
 
@@ -229,20 +226,12 @@ def load_qrels(path: str | Path) -> Qrels:
     return Qrels(*read_lines(path, "query 0 document grade", _judged))
 
 
-class Judged(NamedTuple):
-    """A run and its judgements in one, query by query, in ranked order."""
+def judge(run: Run, qrels: Qrels) -> tuple[Floats, Floats, Integers, npt.NDArray[np.bool_]]:
+    """Join a run and judgements by the rules of trec_eval, as `evaluate_run` states them.
 
-    scores: Floats  # (n_docs,), as `labels` and `retrieved`
-    labels: Floats
-    #: Whether the run has the document; others follow those of their query.
-    retrieved: npt.NDArray[np.bool_]
-    group: npt.NDArray[np.int64]  # (n_queries,)
-    #: Number of queries that only the run or only the judgements have.
-    left_out: int
-
-
-def judge(run: Run, qrels: Qrels) -> Judged:
-    """Join a run and judgements by the rules of trec_eval, as `evaluate_run` states them."""
+    Returned are scores and labels, query by query, in ranked order, the boundaries of the queries,
+    and whether the run has each document; others follow those of their query.
+    """
     keys, judged = _keys(run), _keys(qrels)
     for what, each in ("run", keys), ("qrels", judged):
         if not each:
@@ -270,13 +259,13 @@ def judge(run: Run, qrels: Qrels) -> Judged:
     place = np.unique(doc_id, return_inverse=True)[1]
     order = np.lexsort((-place, -scores, ~retrieved, qid))
     order = order[np.isin(qid[order], queries)]
-    return Judged(
-        scores[order],
-        labels[order],
-        retrieved[order],
-        np.unique(qid[order], return_counts=True)[1].astype(np.int64),
-        len(scored_queries ^ judged_queries),
-    )
+    if left_out := scored_queries ^ judged_queries:
+        warn(
+            f"{len(left_out)} queries have only scores or only judgements: they are left out, as "
+            "in trec_eval"
+        )
+    sizes = np.unique(qid[order], return_counts=True)[1]
+    return scores[order], labels[order], np.append(0, np.cumsum(sizes)), retrieved[order]
 
 
 def run_of_table(table: Any, qid: str, doc_id: str, score: str) -> Run:

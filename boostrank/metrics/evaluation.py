@@ -271,14 +271,8 @@ def evaluate_run(
         if METRICS[name.metric].compares_orders or METRICS[name.metric].of_documents is not None:
             raise ValueError(f"{text} needs a score of every document, but a run has not all")
     y = _checked(np.maximum(qrels.y, 0.0), len(qrels.y), names, rules)
-    judged = judge(run, qrels._replace(y=y))
-    if judged.left_out:
-        warn(
-            f"{judged.left_out} queries have only scores or only judgements: they are left out, "
-            "as in trec_eval"
-        )
-    boundaries = np.append(0, np.cumsum(judged.group))
+    scores, labels, boundaries, retrieved = judge(run, qrels._replace(y=y))
     if top is None:  # also of judgements that are left out
         top = float(y.max()) or None
-    ranking = Ranking(judged.scores, judged.labels, boundaries, rules, judged.retrieved, top)
+    ranking = Ranking(scores, labels, boundaries, rules, retrieved, top)
     return {text: _mean(ranking, name, None) for text, name in names.items()}
