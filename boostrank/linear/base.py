@@ -175,25 +175,25 @@ class BatchRanker(LinearRanker, ABC):
 
 def best(fits: Sequence[Fit], data: RankingData | None, measure: str) -> Fit:
     """Return the fit whose coefficients, its second entry, do best; the first of equals."""
-    if data is None:  # there is only one: see `check_validation`
+    if data is None:  # there is only one: see `check_grids`
         return fits[0]
     return max(
         fits, key=lambda fit: evaluate(data.X @ fit[1], data.y, data.group, (measure,))[measure]
     )
 
 
-def check_grid(name: str, value: Any) -> list[float]:
-    """Return the positive numbers to choose from: one, or several."""
-    values = [value] if np.ndim(value) == 0 else list(value)
-    if not values:
-        raise ValueError(f"{name} must hold at least one positive number, got none")
-    return [check_positive(name, number) for number in values]
+def check_grids(validation: RankingData | None, example: str, **given: Any) -> list[list[float]]:
+    """Return the positive numbers to choose from for each parameter: one, or several.
 
-
-def check_validation(
-    parameters: str, several: bool, validation: RankingData | None, example: str
-) -> None:
-    """Refuse several values without validation queries, and vice versa."""
+    Several need validation queries, and these need several, such as `example`.
+    """
+    grids = []
+    for name, value in given.items():
+        values = [value] if np.ndim(value) == 0 else list(value)
+        if not values:
+            raise ValueError(f"{name} must hold at least one positive number, got none")
+        grids.append([check_positive(name, number) for number in values])
+    parameters, several = " or ".join(given), any(len(grid) > 1 for grid in grids)
     if several and validation is None:
         raise ValueError(
             f"eval_set is missing: there are several values of {parameters}, and validation "
@@ -205,3 +205,4 @@ def check_validation(
             f"eval_set has nothing to choose: there are not several values of {parameters}; pass "
             f"several, such as {example}, or no eval_set"
         )
+    return grids

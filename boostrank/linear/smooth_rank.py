@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import Ridge
 
 from boostrank.datasets import RankingData
-from boostrank.linear.base import BatchRanker, best, check_grid, check_validation
+from boostrank.linear.base import BatchRanker, best, check_grids
 from boostrank.messages import LARGEST_GRADE, warn_of_large_grades
 from boostrank.objectives import Schedule, SmoothAP, SmoothNDCG
 from boostrank.objectives.validation import (
@@ -175,16 +175,14 @@ class SmoothRank(BatchRanker):
     def _fit(self, data: RankingData, validation: RankingData | None) -> None:
         measure = check_choice("measure", self.measure, ("ndcg", "ap"))
         k = check_cutoff("k", self.k)
-        lambdas = check_grid("reg_lambda", self.reg_lambda)
-        ridges = check_grid("ridge", self.ridge)
+        many = "reg_lambda=10.0 ** np.arange(-6, 4)"
+        given = {"reg_lambda": self.reg_lambda, "ridge": self.ridge}
+        lambdas, ridges = check_grids(validation, many, **given)
         max_iter, tol = check_count("max_iter", self.max_iter), check_positive("tol", self.tol)
         # Its Hessian is not used, and a constant one costs nothing.
         objective: SmoothNDCG | SmoothAP = SmoothAP(sigma=self.sigma, hessian="constant")
         if measure == "ndcg":
             objective = SmoothNDCG(k=k, sigma=self.sigma, hessian="constant")
-        several = len(lambdas) > 1 or len(ridges) > 1
-        many = "reg_lambda=10.0 ** np.arange(-6, 4)"
-        check_validation("reg_lambda or ridge", several, validation, many)
         if data.y.max() > LARGEST_GRADE:
             warn_of_large_grades("SmoothRank", "sort them into grades")
         metric = "map" if measure == "ap" else "ndcg" if k is None else f"ndcg@{k}"

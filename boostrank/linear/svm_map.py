@@ -27,7 +27,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from boostrank.datasets import RankingData
-from boostrank.linear.base import BatchRanker, best, check_grid, check_validation
+from boostrank.linear.base import BatchRanker, best, check_grids
 from boostrank.messages import warn
 from boostrank.objectives.engine.jit import jit_entry
 from boostrank.objectives.validation import Floats, Integers, check_count, check_positive
@@ -263,8 +263,7 @@ class SVMMAP(BatchRanker):
         self.max_iter = max_iter
 
     def _fit(self, data: RankingData, validation: RankingData | None) -> None:
-        grid = check_grid("C", self.C)
+        (grid,) = check_grids(validation, "C=10.0 ** np.arange(-2, 5)", C=self.C)
         tol, max_iter = check_positive("tol", self.tol), check_count("max_iter", self.max_iter)
-        check_validation("C", len(grid) > 1, validation, "C=10.0 ** np.arange(-2, 5)")
         fits = [(C, *cutting_planes(data, C, tol=tol, max_iter=max_iter)) for C in grid]
         self.C_, self.coef_, self.n_iter_ = best(fits, validation, "map")
