@@ -192,11 +192,6 @@ class Ranking:
         """Gain at each position of the ideal order."""
         return self._gains[_best_first(self._gains, self.boundaries)]
 
-    @cached_property
-    def no_gain(self) -> npt.NDArray[np.bool_]:
-        """Whether every order of a query has a DCG of 0."""
-        return np.asarray(self.total(self.ideal_gains * self.discount) == 0.0)
-
     def centred(self, values: Floats) -> Floats:
         """Values minus their query's mean, in units of their range; exactly 0 if all are equal."""
         # Differences of halves do not overflow.
@@ -223,7 +218,7 @@ class Ranking:
         scores, labels = self.scores[order], self.labels[order]
         all_pairs = self.sizes * (self.sizes - 1.0) / 2.0
         n_labels = self._tied_pairs(labels)
-        n_scores = self._tied_pairs(self.scores[_best_first(self.scores, self.boundaries)])
+        n_scores = self._tied_pairs(self.scores[self._order])
         both = all_pairs - n_labels - n_scores + self._tied_pairs(labels, scores)
         agreeing = both - 2.0 * _discordant(scores, self.boundaries)
         return agreeing, all_pairs - n_labels, all_pairs - n_scores
@@ -239,17 +234,10 @@ class Ranking:
         """Weight of each position."""
         return self.rules.discounts(self.rank, self.sizes[self.query].astype(np.float64))
 
-    @cached_property
-    def hits(self) -> Floats:
-        """Number of relevant documents down to each position, including its run of ties."""
-        return _running(self.relevant, self.boundaries)[self.end]
-
 
 def ratio(above: Floats, below: npt.NDArray[Any]) -> Floats:
     """`above / below`; 0 where `below` is 0, which `_per_query` then fills."""
-    ratio = np.zeros(len(above))
-    np.divide(above, below, out=ratio, where=below > 0)
-    return ratio
+    return np.asarray(np.divide(above, below, out=np.zeros(len(above)), where=below > 0))
 
 
 def _dcg(ranking: Ranking, k: int | None) -> Floats:
@@ -271,7 +259,9 @@ def _mean_ndcg(ranking: Ranking, k: int | None) -> Floats:
 
 
 def _average_precision(ranking: Ranking, k: int | None) -> Floats:
-    precision = ranking.hits / ranking.rank[ranking.end]
+    # Relevant documents down to each position, including its run of ties.
+    hits = _running(ranking.relevant, ranking.boundaries)[ranking.end]
+    precision = hits / ranking.rank[ranking.end]
     n_relevant = ranking.n_relevant
     if k is not None and not ranking.rules.ap_over_all_relevant:
         n_relevant = np.minimum(n_relevant, k)
@@ -300,15 +290,6 @@ def _expected_reciprocal_rank(ranking: Ranking, k: int | None) -> Floats:
     top = ranking.top
     stop = np.exp2(np.minimum(ranking.grades, top) - top) - np.exp2(-top)
     return ranking.total(_stops(stop, ranking.end, ranking.boundaries) / ranking.rank, k)
-
-
-def over_documents(ranking: Ranking, function: OfDocuments, weight: Floats | None) -> float:
-    """Value of a metric of probabilities over all documents; `weight` is one per query."""
-    of_document = np.ones(ranking.n_queries) if weight is None else weight
-    factor = np.repeat(of_document, ranking.sizes)
-    if factor.sum() == 0.0:
-        return np.nan
-    return function(ranking.scores, ranking.targets, factor)
 
 
 def _of_each_query(function: OfDocuments) -> Callable[[Ranking, int | None], Floats]:
@@ -440,26 +421,23 @@ def parse_name(name: str, convention: str) -> MetricName:
         hint = f"; did you mean {meant!r}?" if meant else ""
         word = name.partition("@")[0]
         raise ValueError(f"unknown metric {name!r}{hint} ({nearest(word, METRICS)})")
-    cutoff = METRICS[match["metric"]].cutoff
-    if cutoff == "required" and match["k"] is None:
-        raise ValueError(f"{name!r} needs a cut-off; write for example '{match['metric']}@10'")
-    if cutoff == "none" and match["k"] is not None:
-        raise ValueError(f"{name!r} takes no cut-off; write {match['metric']!r}")
-    k = match["k"]
-    if k and (cutoff == "persistence") != ("." in k):
-        expected = (
-            "a persistence between 0 and 1, such as 'rbp@0.8'"
-            if cutoff == "persistence"
-            else f"a whole cut-off, such as '{match['metric']}@10'"
-        )
-        raise ValueError(f"{name!r} needs {expected}")
+    metric, k = match["metric"], match["k"]
+    cutoff = METRICS[metric].cutoff
+    if cutoff == "required" and k is None:
+        raise ValueError(f"{name!r} needs a cut-off; write for example '{metric}@10'")
+    if cutoff == "none" and k is not None:
+        raise ValueError(f"{name!r} takes no cut-off; write {metric!r}")
+    if k and cutoff == "persistence" and "." not in k:
+        raise ValueError(f"{name!r} needs a persistence between 0 and 1, such as 'rbp@0.8'")
+    if k and cutoff != "persistence" and "." in k:
+        raise ValueError(f"{name!r} needs a whole cut-off, such as '{metric}@10'")
     if match["minus"] and convention != "xgboost":
         raise ValueError(
             f"the trailing minus of {name!r} is XGBoost's; it needs convention='xgboost', "
             f"got {convention!r}"
         )
     number = None if not k else float(k) if "." in k else int(k)
-    return MetricName(match["metric"], number, bool(match["minus"]))
+    return MetricName(metric, number, bool(match["minus"]))
 
 
 def _meant(name: str) -> str:

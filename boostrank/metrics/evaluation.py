@@ -15,7 +15,6 @@ from boostrank.metrics.definitions import (
     Metric,
     MetricName,
     Ranking,
-    over_documents,
     parse_name,
     ratio,
 )
@@ -53,13 +52,17 @@ def _per_query(ranking: Ranking, name: MetricName) -> Floats:
 def _undefined(ranking: Ranking, metric: Metric) -> npt.NDArray[np.bool_]:
     """Tell for which queries a metric has no value: nothing is relevant, or has any gain."""
     nothing: npt.NDArray[np.bool_] = ranking.n_relevant == 0
-    return nothing | ranking.no_gain if metric.normalised and not metric.labels else nothing
+    if metric.normalised and not metric.labels:
+        nothing |= ranking.total(ranking.ideal_gains * ranking.discount) == 0.0
+    return nothing
 
 
 def _mean(ranking: Ranking, name: MetricName, weight: Floats | None) -> float:
     of_documents = METRICS[name.metric].of_documents
     if of_documents is not None:
-        return over_documents(ranking, of_documents, weight)
+        of_query = np.ones(ranking.n_queries) if weight is None else weight
+        factor = np.repeat(of_query, ranking.sizes)
+        return of_documents(ranking.scores, ranking.targets, factor) if factor.any() else np.nan
     values = _per_query(ranking, name)
     counted = ~np.isnan(values)
     if weight is None:
