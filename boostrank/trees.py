@@ -16,7 +16,6 @@ from boostrank.messages import few, warn
 from boostrank.objectives.validation import Integers
 
 Singles = npt.NDArray[np.float32]
-Flags = npt.NDArray[np.bool_]
 
 #: Objectives of the hosts whose predictions are the plain sum of the trees.
 _PLAIN = (
@@ -38,7 +37,7 @@ class Tree(NamedTuple):
     threshold: Singles
     left: Integers
     right: Integers
-    missing_left: Flags  # where a document without the feature goes
+    missing_left: npt.NDArray[np.bool_]  # where a document without the feature goes
     value: Singles  # (n_leaves,)
 
     @property
