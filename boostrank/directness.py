@@ -125,8 +125,7 @@ def directness(
     differences = np.abs(surrogate - value)
     _, y, boundaries = obj._checked(scores, labels, group)
     differences[~differ(obj._kernel_gains(y, boundaries), boundaries)] = np.nan
-    counted = differences[~np.isnan(differences)]
-    epsilon = float(counted.max()) if len(counted) else math.nan
+    epsilon = float(np.fmax.reduce(differences, initial=math.nan))  # of those that are numbers
     return Directness(surrogate, value, differences, epsilon)
 
 
