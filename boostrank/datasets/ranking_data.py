@@ -304,10 +304,7 @@ class RankingData:
                 f"y must hold finite numbers, got {y[row]:g} at row {row}; map missing judgements "
                 "to 0 or drop their rows"
             )
-        group = sizes_of_ids("qid", qid)
-        fields = {"X": X, "y": y, "group": group, "qid": qid, "doc_id": doc_id}
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+        vars(self).update(X=X, y=y, group=sizes_of_ids("qid", qid), qid=qid, doc_id=doc_id)
 
     def __repr__(self) -> str:
         parts = [
