@@ -135,8 +135,7 @@ def _folded(tree: Tree, names: Sequence[str], thresholds: Singles, leaf: str, sp
     texts: dict[int, str] = {}
     for node, depth in reversed(tree.nodes):
         if node < 0:
-            value = _number(float(tree.value[~node]))
-            texts[node] = leaf.format(id=n_splits + ~node, value=value)
+            texts[node] = leaf.format(id=n_splits + ~node, value=_number(tree.value[~node]))
             continue
         left, right = int(tree.left[node]), int(tree.right[node])
         yes, no = (child if child >= 0 else n_splits + ~child for child in (left, right))
