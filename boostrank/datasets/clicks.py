@@ -69,11 +69,9 @@ class ClickLog:
 
 def _weak_scores(data: RankingData, rng: np.random.Generator) -> Floats:
     """Score documents by a ridge regression on a hundredth of the queries."""
-    count = max(1, round(WEAK_SHARE * len(data.group)))
-    seen = np.isin(
-        np.repeat(np.arange(len(data.group)), data.group),
-        rng.choice(len(data.group), count, replace=False),
-    )
+    n_queries = len(data.group)
+    drawn = rng.choice(n_queries, max(1, round(WEAK_SHARE * n_queries)), replace=False)
+    seen = np.repeat(np.isin(np.arange(n_queries), drawn), data.group)
     X = np.nan_to_num(data.X)
     spread = X.std(axis=0)
     X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
