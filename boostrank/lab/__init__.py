@@ -14,7 +14,7 @@ The path of one comparison, for the command and the function alike::
       report.write_files     figures and report, in the words of `words`
 
 settings        the budget that all learners of a comparison share, and the metrics
-environment     hosts, threads, versions and the machine
+environment     threads, versions and the machine
 files           writes files whole or not at all
 reading         reads what is compared, tuned or trained on
 folds           folds of whole queries, from whatever users pass
@@ -25,7 +25,7 @@ model           a booster of any host, with the same methods
 lightgbm_model  LightGBM's
 xgboost_model   XGBoost's
 catboost_model  CatBoost's, which does not accept our objectives
-models          the hosts by name, and model files of both
+models          the hosts by name, those installed, and model files of both
 runner          trains learners over folds, saves and resumes
 results         of a learner: fold by fold, and as a row of the table
 stats           the paired tests and intervals

@@ -23,8 +23,8 @@ import numba
 import numpy as np
 
 from boostrank.datasets.synthetic import GRADE_SHARES
-from boostrank.lab.environment import installed, kernel_threads
-from boostrank.lab.models import HOSTS
+from boostrank.lab.environment import kernel_threads
+from boostrank.lab.models import installed
 from boostrank.messages import import_host
 from boostrank.objectives import (
     SDCG,
@@ -189,7 +189,7 @@ _BOOSTERS: dict[str, type[_LightGBM | _XGBoost]] = {"lightgbm": _LightGBM, "xgbo
 
 def _installed_pairs(docs: int) -> tuple[Pair, ...]:
     """Return the pairs whose host is installed."""
-    hosts = installed(HOSTS)
+    hosts = installed()
     return tuple(pair for pair in pairs(docs) if pair.host in hosts)
 
 

@@ -1,25 +1,15 @@
-"""What a run depends on besides its data: installed hosts, threads, versions, the machine."""
+"""What a run depends on besides its data: threads, versions, the machine."""
 
 import platform
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 
 import numba
 import numpy as np
 
-from boostrank.messages import import_host, package_of
-
-
-def installed(hosts: Collection[str]) -> list[str]:
-    """Return the hosts that are installed, or say how to install one if none is."""
-    found = [host for host in hosts if find_spec(host) is not None]
-    if not found:
-        commands = " or ".join(f"pip install {package_of(host)}" for host in hosts)
-        raise ImportError(f"none of {', '.join(hosts)} is installed: {commands}")
-    return found
+from boostrank.messages import import_host
 
 
 @contextmanager

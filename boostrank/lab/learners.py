@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from boostrank.lab.environment import installed
-from boostrank.lab.models import HOSTS, TRAINERS
+from boostrank.lab.models import HOSTS, TRAINERS, installed
 from boostrank.lab.settings import Settings
 from boostrank.messages import import_host
 from boostrank.objectives import Objective
@@ -60,7 +59,7 @@ def learners(
     installed if None. ``"catboost"`` adds CatBoost's own objectives; it accepts none of ours.
     """
     if hosts is None:
-        hosts = installed(HOSTS)
+        hosts = installed()
     check_names("hosts", hosts)
     if not hosts:
         raise ValueError(f"hosts must name at least one of {', '.join(TRAINERS)}")

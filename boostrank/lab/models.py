@@ -1,7 +1,8 @@
-"""The hosts by name, and model files of those that take our objectives."""
+"""The hosts by name, those that are installed, and model files."""
 
 import json
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 
 from boostrank.hosts.model_files import outputs_of_xgboost, read_booster
@@ -9,6 +10,7 @@ from boostrank.lab.catboost_model import CatBoostModel
 from boostrank.lab.lightgbm_model import LightGBMModel
 from boostrank.lab.model import Model
 from boostrank.lab.xgboost_model import XGBoostModel
+from boostrank.messages import package_of
 
 FileModel = LightGBMModel | XGBoostModel
 #: Those that take our objectives.
@@ -17,6 +19,15 @@ HOSTS: Mapping[str, type[FileModel]] = {
 }
 #: Every host that a comparison can train.
 TRAINERS: Mapping[str, type[Model]] = {**HOSTS, CatBoostModel.host: CatBoostModel}
+
+
+def installed() -> list[str]:
+    """Return those of `HOSTS` that are installed, or say how to install one if none is."""
+    found = [host for host in HOSTS if find_spec(host) is not None]
+    if not found:
+        commands = " or ".join(f"pip install {package_of(host)}" for host in HOSTS)
+        raise ImportError(f"none of {', '.join(HOSTS)} is installed: {commands}")
+    return found
 
 
 def load_model(path: Path) -> FileModel:

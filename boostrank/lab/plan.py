@@ -8,10 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.datasets import RankingData
-from boostrank.lab.environment import installed
 from boostrank.lab.folds import Folds, note_on_time
 from boostrank.lab.learners import Learner, baseline_first, learners, refusal
-from boostrank.lab.models import HOSTS, TRAINERS
+from boostrank.lab.models import HOSTS, TRAINERS, installed
 from boostrank.lab.settings import Settings
 from boostrank.messages import package_of
 from boostrank.metrics.definitions import METRICS, parse_name
@@ -98,7 +97,7 @@ def make_plan(
 
 def missing_hosts() -> list[str]:
     """Say which hosts are left out because they are not installed."""
-    found = installed(HOSTS)
+    found = installed()
     return [
         f"{host} is not installed and left out: pip install {package_of(host)}."
         for host in HOSTS

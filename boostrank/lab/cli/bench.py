@@ -11,9 +11,9 @@ import typer
 from boostrank.lab import bench as timings
 from boostrank.lab.cli.options import Seed, Threads, parse_counts
 from boostrank.lab.cli.output import make_console, print_note, print_table, progress_bar, say
-from boostrank.lab.environment import installed, machine
+from boostrank.lab.environment import machine
 from boostrank.lab.files import append, as_csv, write_file
-from boostrank.lab.models import HOSTS
+from boostrank.lab.models import installed
 from boostrank.lab.plan import missing_hosts
 from boostrank.lab.plot.axes import figure_file, load_matplotlib
 from boostrank.lab.plot.objectives import time_per_document
@@ -66,7 +66,7 @@ def bench(
     check_count("repeats", repeats)
     out.mkdir(parents=True, exist_ok=True)
     console = make_console()
-    timed = [] if distinct else installed(HOSTS)
+    timed = [] if distinct else installed()
     for note in missing_hosts() if timed else ():
         say(note)
     kind: type = timings.Timing

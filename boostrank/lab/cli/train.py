@@ -15,11 +15,10 @@ from boostrank.hosts.rankers import stretched
 from boostrank.hosts.stopping import in_proportion
 from boostrank.lab.cli import options
 from boostrank.lab.cli.output import progress_bar, say
-from boostrank.lab.environment import installed
 from boostrank.lab.files import check_writable, write_file
 from boostrank.lab.learners import BUILTINS
 from boostrank.lab.model import Stopping
-from boostrank.lab.models import HOSTS, FileModel, load_model
+from boostrank.lab.models import HOSTS, FileModel, installed, load_model
 from boostrank.lab.naming import label_of, parse_objective
 from boostrank.lab.plan import counted_queries, queries_left_out
 from boostrank.lab.reading import load_features, read_with_valid
@@ -136,7 +135,7 @@ def train(
                 f"--param is for boostrank's objectives; set those of {objective} with --params"
             )
     elif host is None:
-        (host, *_) = installed(HOSTS)
+        (host, *_) = installed()
     settings = Settings(
         rounds=rounds,
         learning_rate=learning_rate,

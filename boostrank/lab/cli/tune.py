@@ -9,9 +9,8 @@ from boostrank.datasets import group_folds
 from boostrank.datasets.tables import Columns
 from boostrank.lab import search
 from boostrank.lab.cli import options, output
-from boostrank.lab.environment import installed
 from boostrank.lab.learners import BUILTINS, Learner
-from boostrank.lab.models import HOSTS
+from boostrank.lab.models import HOSTS, installed
 from boostrank.lab.naming import parse_objectives
 from boostrank.lab.reading import N_PARTS, order_in_words, read_whole
 from boostrank.lab.settings import Settings
@@ -82,7 +81,7 @@ def tune(
         raise ValueError("--repeats needs folds at random, and --forward has its own: give one")
     repeats = REPEATS if repeats is None else repeats
     # One host is enough to tune on: the first that is installed.
-    own_hosts = installed(HOSTS)[:1] if hosts is None else options.parse_words(hosts)
+    own_hosts = installed()[:1] if hosts is None else options.parse_words(hosts)
     chosen = _choose_learners(objective or ["blend"], own_hosts, rounds)
     given = options.read_params(params, list(dict.fromkeys(learner.host for learner in chosen)))
     source, read = read_whole(data or [], options.columns(label, qid, drop, categorical), seed)
