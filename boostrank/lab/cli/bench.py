@@ -10,7 +10,7 @@ import typer
 
 from boostrank.lab import bench as timings
 from boostrank.lab.cli.options import Seed, Threads, parse_counts
-from boostrank.lab.cli.output import make_console, print_note, print_table, progress_bar, say
+from boostrank.lab.cli.output import print_note, print_table, progress_bar, say
 from boostrank.lab.environment import machine
 from boostrank.lab.files import append, as_csv, write_file
 from boostrank.lab.models import installed
@@ -65,7 +65,6 @@ def bench(
     Settings(**how)  # checks them
     check_count("repeats", repeats)
     out.mkdir(parents=True, exist_ok=True)
-    console = make_console()
     timed = [] if distinct else installed()
     for note in missing_hosts() if timed else ():
         say(note)
@@ -97,15 +96,14 @@ def bench(
     headings = sorted(names, key=lambda name: name != "label")  # first
     lines = [[_cell(getattr(row, name)) for name in headings] for row in rows]
     # No column of a benchmark may be left out: names are wrapped instead.
-    print_table(console, headings, lines, least=len(headings), written=path)
+    print_table(headings, lines, least=len(headings), written=path)
     if kind is timings.Timing:
         with figure_file(out / "bench.png", 10.0, 5.5) as figure:
             time_per_document(rows, ax=figure.subplots())
             figure.legend(loc="outside right center", frameon=False, fontsize="small")
     print_note(
-        console,
         f"{explained}. {counted(threads, 'thread')}. "
-        f"{machine()}. {versions_in_words(timed)}. Written to {out}.",
+        f"{machine()}. {versions_in_words(timed)}. Written to {out}."
     )
 
 

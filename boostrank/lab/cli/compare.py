@@ -220,7 +220,6 @@ def _train(run: Run, *, debug: bool) -> None:
 
 def _print_comparison(run: Run, written: Sequence[Path]) -> None:
     """Print the table, the most important columns first, and what was compared, and how."""
-    console = output.make_console()
     corrected = holm_p_values(run.rows)
     chosen, *others = map(str.upper, run.plan.settings.metrics)
     headings = ["learner", chosen, "difference", "p", "p (Holm)", "relative", *others, "s/round"]
@@ -237,13 +236,13 @@ def _print_comparison(run: Run, written: Sequence[Path]) -> None:
         first, *rest = (f"{row.mean(metric):.4f}" for metric in run.plan.settings.metrics)
         lines.append([str(row.learner), first, *test, *rest, f"{row.seconds_per_round:.4f}"])
     # However narrow the terminal is, the columns up to p are printed.
-    output.print_table(console, headings, lines, least=4, written=written[0])
+    output.print_table(headings, lines, least=4, written=written[0])
     for failure in run.failures:
-        output.print_note(console, f"Failed: {failure.learner}: {failure.error}")
+        output.print_note(f"Failed: {failure.learner}: {failure.error}")
     for subject, text in comparison_in_words(run.plan, run.rows).items():
         if subject != LEFT_OUT:  # has been said before training
-            output.print_note(console, f"{subject}: {text}")
-    output.print_note(console, f"Written: {', '.join(map(str, written))}.")
+            output.print_note(f"{subject}: {text}")
+    output.print_note(f"Written: {', '.join(map(str, written))}.")
 
 
 def _print_as_json(run: Run, command: str) -> None:

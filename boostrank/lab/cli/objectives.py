@@ -7,10 +7,9 @@ from dataclasses import MISSING, asdict
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from boostrank.lab.cli.options import Json, completion
-from boostrank.lab.cli.output import make_console, print_json, print_note
+from boostrank.lab.cli.output import print_json, print_note
 from boostrank.objectives import REGISTRY, Objective
 from boostrank.objectives.base import HOST_PARAMETERS, listed
 from boostrank.registry import check_name, make_objective, objective_names
@@ -39,34 +38,33 @@ def objectives(
     if json_:
         print_json(described[0] if name else described)
         return
-    console = make_console()
     if name is not None:
-        _print_details(console, described[0])
+        _print_details(described[0])
         return
     width = max(len(each["name"]) for each in described) + 2
     for each in described:
-        print_note(console, f"{each['name']:<{width}}{each['summary']}", hanging=width)
-    print_note(console, "'boostrank objectives NAME' shows its parameters and its contract.")
+        print_note(f"{each['name']:<{width}}{each['summary']}", hanging=width)
+    print_note("'boostrank objectives NAME' shows its parameters and its contract.")
 
 
-def _print_details(console: Console, described: Mapping[str, Any]) -> None:
+def _print_details(described: Mapping[str, Any]) -> None:
     name = described["name"]
-    print_note(console, f"{name}: boostrank.{described['class']}")
-    print_note(console, described["summary"])
+    print_note(f"{name}: boostrank.{described['class']}")
+    print_note(described["summary"])
     documented = _documented(Objective) | _documented(REGISTRY[name])
     values = dict.fromkeys(described["required"], "required")
     values |= {param: f"default {default!r}" for param, default in described["defaults"].items()}
     for heading, host in (("Parameters", False), ("For the host's training", True)):
         shown = [param for param in values if (param in HOST_PARAMETERS) == host]
         if shown:
-            console.print(f"\n{heading}")
+            typer.echo(f"\n{heading}")
         for param in shown:
             text = f"{param}: {values[param]}. {documented.get(param, '')}".strip()
-            print_note(console, text, indent=2, hanging=4)
-    console.print("\nContract")
+            print_note(text, indent=2, hanging=4)
+    typer.echo("\nContract")
     for claim, value in described["contract"].items():
         if value != "":
-            print_note(console, f"{claim.replace('_', ' ')}: {value}", indent=2, hanging=4)
+            print_note(f"{claim.replace('_', ' ')}: {value}", indent=2, hanging=4)
 
 
 def _documented(cls: type[Objective]) -> dict[str, str]:

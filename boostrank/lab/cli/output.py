@@ -31,7 +31,7 @@ FILE_WIDTH = 10_000
 _NAME_WIDTH = 10
 
 
-def make_console() -> Console:
+def _console() -> Console:
     """Return a console for standard output."""
     console = Console(markup=False, highlight=False)
     if not console.is_terminal:
@@ -41,12 +41,7 @@ def make_console() -> Console:
 
 
 def print_table(
-    console: Console,
-    headings: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    *,
-    least: int,
-    written: Path,
+    headings: Sequence[str], rows: Sequence[Sequence[str]], *, least: int, written: Path
 ) -> None:
     """Print a table in Markdown, and never cut a number; say which columns found no room.
 
@@ -56,8 +51,9 @@ def print_table(
     """
     # Two spaces and a border around the longest cell, and one more border.
     widths = [max(map(len, column)) + 3 for column in zip(headings, *rows, strict=True)]
-    shown = len(headings)
-    while shown > least and sum(widths[:shown]) + 1 > console.width:
+    shown, console = len(headings), _console()
+    terminal = console.width
+    while shown > least and sum(widths[:shown]) + 1 > terminal:
         shown -= 1
     table = Table(box=box.MARKDOWN)
     name = min(widths[0] - 3, _NAME_WIDTH)
@@ -66,17 +62,16 @@ def print_table(
         table.add_column(heading, justify="right", no_wrap=True, min_width=width - 3)
     for row in rows:
         table.add_row(*row[:shown])
-    terminal = console.width
     console.width = max(terminal, name + 3 + sum(widths[1:shown]) + 1)
     console.print(table, crop=False)
-    console.width = terminal
     if shown < len(headings):
         hidden = ", ".join(headings[shown:])
-        print_note(console, f"Not shown in {terminal} columns: {hidden}; see {written}.")
+        print_note(f"Not shown in {terminal} columns: {hidden}; see {written}.")
 
 
-def print_note(console: Console, text: str, indent: int = 0, hanging: int = 0) -> None:
+def print_note(text: str, indent: int = 0, hanging: int = 0) -> None:
     """Print sentences, wrapped between words; a word that is too long is not broken."""
+    console = _console()
     lines = textwrap.fill(
         text,
         console.width,

@@ -123,11 +123,9 @@ def tune(
         raise
 
     how = f"forward in time, gap {gap}" if forward else counted(repeats, "repeat")
-    console = output.make_console()
     headings, lines = _table(tuned)
-    output.print_table(console, headings, lines, least=4, written=out / search.TRIALS)
+    output.print_table(headings, lines, least=4, written=out / search.TRIALS)
     output.print_note(
-        console,
         f"Data: {source}; {counted(len(read.group), 'query', 'queries')}, documents "
         f"{order_in_words(seed, not keep_order)}. {counted(trials, 'trial')} each, seed "
         f"{seed}, {folds} folds, {how}, {rounds} rounds, of "
@@ -135,12 +133,12 @@ def tune(
         f"{convention}; {counted(n_jobs, 'fold')} at a time. Differences: from the "
         f"best trial of {tuned[0].learner}; ± half a 95 % interval. The best of many trials is "
         "probably less good on new queries: test it on others. Versions: "
-        f"{versions_in_words(dict.fromkeys(learner.host for learner in chosen))}.",
+        f"{versions_in_words(dict.fromkeys(learner.host for learner in chosen))}."
     )
     for one in tuned:
-        console.print(f"\n# {one.learner}\n{one.snippet}", soft_wrap=True)
-    console.print()
-    output.print_note(console, f"Written: {out / search.TRIALS}, {out / search.STUDIES}.")
+        typer.echo(f"\n# {one.learner}\n{one.snippet}")
+    typer.echo()
+    output.print_note(f"Written: {out / search.TRIALS}, {out / search.STUDIES}.")
 
 
 def _choose_learners(objective: list[str], hosts: list[str], rounds: int) -> list[Learner]:
