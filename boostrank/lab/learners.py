@@ -87,10 +87,3 @@ def refusal(learner: Learner, labels: Floats, settings: Settings) -> str:
     except ValueError as error:
         return str(error)
     return ""
-
-
-def baseline_first(chosen: Sequence[Learner], baseline: str | None) -> list[Learner]:
-    """Move the baseline, by default the first, to the front: the others are tested against it."""
-    by_name = {str(learner): learner for learner in chosen}
-    first = by_name[check_choice("baseline", baseline or str(chosen[0]), by_name)]
-    return [first, *(learner for learner in chosen if learner is not first)]

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from boostrank.datasets import RankingData
 from boostrank.lab.folds import Folds, note_on_time
-from boostrank.lab.learners import Learner, baseline_first, learners, refusal
+from boostrank.lab.learners import Learner, learners, refusal
 from boostrank.lab.models import HOSTS, TRAINERS, installed
 from boostrank.lab.settings import Settings
 from boostrank.messages import package_of
@@ -48,7 +48,7 @@ def make_plan(
     """Choose learners for the labels.
 
     All that the user has `named` must fit; None stands for all objectives that fit. `settings` are
-    those for the labels. For `hosts` and `baseline` see `learners` and `baseline_first`.
+    those for the labels. For `hosts` see `learners`. The baseline is by default the first learner.
     """
     for host, own in settings.params.items():
         if not isinstance(own, Mapping):
@@ -92,7 +92,10 @@ def make_plan(
     if reasons:
         said = "; ".join(f"{', '.join(names)} ({why})" for why, names in reasons.items())
         notes.append(f"Left out, for labels that they do not take: {said}.")
-    return Plan(baseline_first(kept, baseline), folds, numbers, settings, notes, doubts)
+    by_name = {str(learner): learner for learner in kept}
+    first = by_name[check_choice("baseline", baseline or str(kept[0]), by_name)]
+    queue = [first, *(learner for learner in kept if learner is not first)]
+    return Plan(queue, folds, numbers, settings, notes, doubts)
 
 
 def missing_hosts() -> list[str]:
