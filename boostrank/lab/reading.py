@@ -130,6 +130,12 @@ def read_folds(
         parts = _parts_by_value(data, named, by)
     else:
         source, parts = _read_parts(data, named, seed)
+        n_queries = sum(len(part.group) for part in parts)
+        if not own and n_queries < N_PARTS:
+            raise ValueError(
+                f"{source}: the {N_PARTS} parts of a comparison need at least {N_PARTS} queries, "
+                f"got {n_queries}"
+            )
     order = order_in_words(seed, shuffle)
     if own or (forward and by is None):
         whole = RankingData.concat(parts)
@@ -137,7 +143,6 @@ def read_folds(
             made = given_folds(whole, folds)
             source += f", {len(made.positions)} folds as given"
         else:
-            _check_splits(source, whole)
             rows = group_folds(whole.group, N_PARTS, forward=True, gap=gap, validation=True)
             made = given_folds(whole, rows)
             source += f", {N_PARTS} folds forward in time, gap {gap}"
@@ -145,9 +150,7 @@ def read_folds(
             made = replace(made, data=whole.shuffle_within_queries(seed))
     else:
         if by is None and len(parts) != N_PARTS:
-            whole = RankingData.concat(parts)
-            _check_splits(source, whole)
-            parts = whole.split(N_PARTS, seed=seed)
+            parts = parts[0].split(N_PARTS, seed=seed)
             source += ", queries split into five parts"
         elif by is None:
             source += ", five partitions in LETOR's rotation"
@@ -158,14 +161,6 @@ def read_folds(
             warn_of_order(made.data)
             source += f", forward in time, gap {gap}"
     return replace(made, about=f"{source}; documents {order}", numbers=None if own else folds)
-
-
-def _check_splits(source: str, data: RankingData) -> None:
-    if len(data.group) < N_PARTS:
-        raise ValueError(
-            f"{source}: the {N_PARTS} parts of a comparison need at least {N_PARTS} queries, got "
-            f"{len(data.group)}"
-        )
 
 
 def _read_parts(data: Any, named: Columns, seed: int) -> tuple[str, list[RankingData]]:
