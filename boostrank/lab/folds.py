@@ -64,11 +64,7 @@ def rotation(parts: Sequence[RankingData], *, forward: bool = False, gap: int = 
 
 
 def given_folds(data: RankingData, folds: Any) -> Folds:
-    """Return the folds that a user passes to `compare`.
-
-    Without validation parts, the rounds are chosen on a fifth of the training queries: the last
-    ones if all training queries come before those that test, with the same gap; else every fifth.
-    """
+    """Return the folds that a user passes to `boostrank.compare`, which says what they may be."""
     positions = [
         fold if len(fold) == 3 else _held_out(number, *fold)
         for number, fold in enumerate(query_positions(data, folds), start=1)
@@ -133,12 +129,7 @@ def _held_out(number: int, train: Integers, test: Integers) -> tuple[Integers, I
 
 
 def query_positions(data: RankingData, folds: Any) -> list[tuple[Integers, ...]]:
-    """Return the positions of the queries of each fold.
-
-    A splitter of scikit-learn splits queries, in the order of the data. Folds (train, test) or
-    (train, validation, test) hold arrays of positions of queries, or of rows of whole queries as
-    `group_folds` returns them: they are rows if one of them is not the position of a query.
-    """
+    """Return the positions of the queries of each fold, which are as in `boostrank.compare`."""
     n_queries = len(data.group)
     if hasattr(folds, "split") and not isinstance(folds, str):
         ids = np.arange(n_queries)

@@ -1,8 +1,6 @@
 """Trains the learners of a comparison over its folds, for the command and for `boostrank.compare`.
 
-Every learner gets the same data, the same number of trees and the same tree size. Its best number
-of rounds is chosen on the validation part. Its figures come from the test part, which is used for
-nothing else. Nothing is printed here.
+Figures come from the test part, which is used for nothing else. Nothing is printed here.
 """
 
 from collections.abc import Callable, Iterator
