@@ -3,11 +3,9 @@
     python notebooks/accuracy_dial.py --seeds 1 2 3
     python notebooks/accuracy_dial.py --seeds 1 2 3 --figure  # also of ten more sets
 
-It trains what is not in ``out/dial`` yet, and prints a table: those of docs/accuracy.md. Sets are
-those of ``ranking_sets.py``; a seed deals parts where the data have none, shuffles documents and is
-the hosts' own. 300 trees of 15 leaves, each on 80 % of the features, at least 20 documents per leaf
-in LightGBM; CatBoost's own trees. NDCG@10 of every test query is kept for the round that is best on
-the validation part, of every tenth, and for the last.
+It trains what is not in ``out/dial`` yet, and prints a table: those of docs/accuracy.md. Sets and
+trees are those of ``ranking_sets.py``. NDCG@10 of every test query is kept for the round that is
+best on the validation part, of every tenth, and for the last.
 """
 
 import time

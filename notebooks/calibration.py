@@ -2,10 +2,8 @@
 
     python notebooks/calibration.py --seeds 1 2 3
 
-Folds and data are those of ranking_sets.py, trees those of each host's preset. A fold's best of
-100, 200 and 300 rounds is chosen by NDCG@10 on its validation part, where Platt's map of blend's
-scores is learnt too. Results are over the documents of all five test parts;
-cells of the table are those of blend / calibrated.
+Folds and data are those of ranking_sets.py. A fold's best of 100, 200 and 300 rounds is chosen by
+NDCG@10. Results are over the documents of all five test parts.
 """
 
 from itertools import product

@@ -2,8 +2,7 @@
 
     python notebooks/costs.py
 
-prints it. Calls are those that a booster makes, with the draws of a round, on one thread. A time is
-the least of several. Scores are normal, grades 0 to 4, with 36,000 documents for each query length.
+prints it; the page says what is timed. Scores are normal.
 """
 
 import time

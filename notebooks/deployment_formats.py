@@ -4,10 +4,9 @@
         shap mlflow
     python notebooks/deployment_formats.py
 
-Trains small models on each host with a built-in ranking objective, with `Blend` and with the
-objectives that hold another one (for several labels, clicks and pairs). Converts each model in
-every way, and prints the largest difference from the host's own predictions, or the error. A
-package that is not installed shows as an error in its lines. PMML needs Java.
+Converts each model in every way, and prints the largest difference from the host's own
+predictions, or the error. A package that is not installed shows as an error in its lines. PMML
+needs Java.
 """
 
 import os

@@ -2,8 +2,7 @@
 
     python notebooks/gains_figure.py
 
-creates 600 queries whose labels are revenues from 0 to 408, most of them 0, trains on 400 and
-writes ``docs/_static/gains.svg``: NDCG@k of the revenue on the other 200, over five seeds.
+writes ``docs/_static/gains.svg``.
 """
 
 import warnings

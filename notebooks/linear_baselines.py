@@ -2,9 +2,7 @@
 
     python notebooks/linear_baselines.py
 
-Files are read from ``$BOOSTRANK_DATA``, as by the other scripts.
-Figures are means over LETOR's five test folds under LETOR 3.0's rules, with ties in file order.
-Rounds and C are chosen on each fold's validation part. Takes a quarter of a minute.
+Files are read from ``$BOOSTRANK_DATA``, as by the other scripts. Takes a quarter of a minute.
 """
 
 import numpy as np

@@ -2,8 +2,7 @@
 
     python notebooks/refit.py
 
-trains on the training parts of eight sets, chooses the best round on the validation parts, then
-trains on both for rounds in proportion, and prints the gain in NDCG@10 on the test parts.
+prints the gain in NDCG@10 on the test parts of eight sets.
 """
 
 import warnings

@@ -2,8 +2,7 @@
 
     python notebooks/serving_cost.py
 
-One query of 100 documents with 50 features, 300 trees of 31 leaves, one thread: the fastest of
-200 calls, because other work on the machine only adds to a time.
+Times are the fastest of 200 calls, because other work on the machine only adds to a time.
 """
 
 import time

@@ -2,9 +2,7 @@
 
     python notebooks/several_labels.py
 
-The price of a document is a random linear function of its features, with noise, in five grades; it
-has little to do with relevance. Trains 300 trees of LightGBM on the first fold of
-`ranking_sets.py`.
+The fold is the first of `ranking_sets.py`.
 """
 
 import warnings
