@@ -20,6 +20,7 @@ from ranking_sets import ROUNDS, curve, folds, parser, trained
 import boostrank
 from boostrank.datasets import make_ranking
 from boostrank.lab.models import HOSTS
+from boostrank.lab.stats import half_width
 from boostrank.registry import make_objective
 
 SETS = {"synthetic1": "synthetic with noise", "mq2008": "MQ2008", "ohsumed": "OHSUMED"}
@@ -67,11 +68,9 @@ def main():
             figures = of_seeds.mean(axis=0)
             both = np.array([figures[np.argmax(figures.mean(axis=1))], figures[-1]])
             baseline = both if baseline is None else baseline
-            gains = both - baseline
-            halves = 1.96 * gains.std(axis=1, ddof=1) / gains.shape[1] ** 0.5
             cells = [name, SETS.get(data, data)]
-            for figure, gain, half in zip(both, gains, halves, strict=True):
-                cells += [f"{figure.mean():.4f}", f"{gain.mean():+.3f} ({half:.3f})"]
+            for figure, gain in zip(both, both - baseline, strict=True):
+                cells += [f"{figure.mean():.4f}", f"{gain.mean():+.3f} ({half_width(gain):.3f})"]
             print(",".join(cells).replace("0.", "."), flush=True)
 
 
