@@ -169,7 +169,7 @@ def test_a_fold_that_lightgbm_stops_early_keeps_its_last_value(fold):
 
 
 def test_every_objective_trains_on_both_hosts_and_the_schedule_knows_the_rounds(fold):
-    chosen = learners(rounds=4)
+    chosen = learners(None, None, 4)
     names = {str(learner) for learner in chosen}
     assert names == {
         *(f"{name}@{host}" for name in boostrank.objective_names() for host in HOSTS),
@@ -190,7 +190,7 @@ def test_every_objective_trains_on_both_hosts_and_the_schedule_knows_the_rounds(
 
 
 def test_catboosts_own_objectives_are_rows_next_to_ours(fold, parts):
-    chosen = learners({"sdcg": boostrank.SDCG()}, ["lightgbm", "catboost"])
+    chosen = learners({"sdcg": boostrank.SDCG()}, ["lightgbm", "catboost"], 4)
     own = [learner for learner in chosen if learner.host == "catboost"]
     assert [str(learner) for learner in chosen] == [
         *("lightgbm:lambdarank", "lightgbm:rank_xendcg", *map(str, own)),
@@ -720,17 +720,17 @@ def test_hosts_that_are_installed_are_the_default(parts, monkeypatch):
     ):
         with monkeypatch.context() as changed:
             changed.setitem(sys.modules, missing, None)
-            assert {learner.host for learner in learners({})} == {other}
+            assert {learner.host for learner in learners({}, None, 4)} == {other}
             with pytest.raises(ImportError, match=f"^{missing} is not installed: {command}"):
-                learners({}, [missing])
+                learners({}, [missing], 4)
             plan = _plan(parts, numbers=[1], hosts=None)
             assert plan.notes[0] == f"{missing} is not installed and left out: {command}."
     for host in HOSTS:
         monkeypatch.setitem(sys.modules, host, None)
     with pytest.raises(ImportError, match="none of lightgbm, xgboost is installed: pip install"):
-        learners()
+        learners(None, None, 4)
     with pytest.raises(ValueError, match="hosts must name at least one"):
-        learners(hosts=[])
+        learners(None, [], 4)
 
 
 # The command and the function --------------------------------------------------------------------

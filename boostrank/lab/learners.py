@@ -47,10 +47,7 @@ BUILTINS: Mapping[str, Learner] = {
 
 
 def learners(
-    objectives: Mapping[str, Objective] | None = None,
-    hosts: Sequence[str] | None = None,
-    *,
-    rounds: int = Settings.rounds,
+    objectives: Mapping[str, Objective] | None, hosts: Sequence[str] | None, rounds: int
 ) -> list[Learner]:
     """List the hosts' own objectives, then every objective on every host that takes ours.
 

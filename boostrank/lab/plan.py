@@ -71,7 +71,7 @@ def make_plan(
             f"Labels from {labels.min():g} to {labels.max():g} are no grades: metrics are those of "
             "whole orders."
         )
-    everything = learners(named, hosts, rounds=settings.rounds)
+    everything = learners(named, hosts, settings.rounds)
     if named and hosts is not None and all(learner.builtin for learner in everything):
         notes.append(
             f"Left out, since {', '.join(hosts)} trains its own objectives only: "
