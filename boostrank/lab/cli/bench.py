@@ -1,7 +1,6 @@
 """`boostrank bench`: times gradients or training; prints a table, writes CSV and a figure."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Annotated, Any
@@ -68,12 +67,11 @@ def bench(
     timed = [] if distinct else installed()
     for note in missing_hosts() if timed else ():
         say(note)
-    kind: type = timings.Timing
-    measured: Iterator[timings.Training]
+    kind = timings.Training if train else timings.Timing
     if train:
-        path, kind = out / "training.csv", timings.Training
+        path = out / "training.csv"
         explained = f"Seconds per round; ratio: ours / built-in; medians of {repeats} paired rounds"
-        progress = progress_bar("pairs", sum(len(timings.trained_pairs(n)) for n in lengths))
+        total = sum(len(timings.trained_pairs(n)) for n in lengths)
         measured = timings.measure_training(lengths, rounds=repeats, **how)
     else:
         load_matplotlib()
@@ -83,12 +81,11 @@ def bench(
             f"medians of {repeats} paired runs"
         )
         total = sum(len(timings.timed_pairs(n, distinct)) for n in lengths)
-        progress = progress_bar("pairs", total)
         measured = timings.measure(lengths, repeats=repeats, distinct=distinct, **how)
     names = [entry.name for entry in fields(kind)]
     write_file(path, as_csv([names]))
     rows: list[Any] = []
-    with progress:
+    with progress_bar("pairs", total) as progress:
         for row in measured:
             append(path, as_csv([astuple(row)]))
             rows.append(row)
@@ -97,7 +94,7 @@ def bench(
     lines = [[_cell(getattr(row, name)) for name in headings] for row in rows]
     # No column of a benchmark may be left out: names are wrapped instead.
     print_table(headings, lines, least=len(headings), written=path)
-    if kind is timings.Timing:
+    if not train:
         with figure_file(out / "bench.png", 10.0, 5.5) as figure:
             time_per_document(rows, ax=figure.subplots())
             figure.legend(loc="outside right center", frameon=False, fontsize="small")
