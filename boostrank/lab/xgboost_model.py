@@ -20,12 +20,7 @@ from boostrank.hosts.features import (
 )
 from boostrank.hosts.ignored import XGBOOSTS_OTHER_NAMES
 from boostrank.hosts.metric import metric
-from boostrank.hosts.model_files import (
-    best_rounds,
-    kind_of,
-    missing_of,
-    xgboost_names,
-)
+from boostrank.hosts.model_files import best_rounds, kind_of, missing_of, xgboost_names
 from boostrank.hosts.stopping import waiting_xgboost, warn_of_cut
 from boostrank.lab.files import write_file
 from boostrank.lab.model import Job, Model, features

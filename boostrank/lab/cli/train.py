@@ -206,11 +206,7 @@ def _trained(
     """Train with a progress bar; return the model, the seconds and the rounds that were trained."""
     with progress_bar("rounds", settings.rounds) as progress:
         model, seconds = HOSTS[host].train(
-            objective,
-            data,
-            settings,
-            lambda: progress.advance(progress.task_ids[0]),
-            stopping,
+            objective, data, settings, lambda: progress.advance(progress.task_ids[0]), stopping
         )
         return model, seconds, progress.tasks[0].completed
 
