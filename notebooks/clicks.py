@@ -20,7 +20,7 @@ from ranking_sets import SHARED, folds, half_width, ndcg, parser
 
 import boostrank
 from boostrank import Unbiased
-from boostrank.datasets import ClickLog, Fold, RankingData, simulate_clicks
+from boostrank.datasets import ClickLog, RankingData, simulate_clicks
 from boostrank.lab.models import TRAINERS
 from boostrank.lab.settings import Settings
 
@@ -68,13 +68,6 @@ def clicked(log: ClickLog) -> ClickLog:
     )  # fmt: skip
 
 
-def clicks_of(name: str, model: str, eta: float, seed: int) -> tuple[Fold, ClickLog]:
-    """Return a fold, and clicks on its training part."""
-    fold = folds(name, seed)[(seed - 1) % 5]
-    log = simulate_clicks(fold.train, model=model, eta=eta, sessions=SESSIONS[name], seed=seed)
-    return fold, clicked(log)
-
-
 def predictions(
     row: str, train: RankingData, log: ClickLog, seed: int, judged: RankingData
 ) -> Floats:
@@ -115,7 +108,9 @@ def run(seeds: list[int], sets: list[str]) -> None:
     """Train what has not been trained yet."""
     OUT.mkdir(parents=True, exist_ok=True)
     for seed, name, (model, eta) in product(seeds, sets, USERS):
-        fold, log = clicks_of(name, model, eta, seed)
+        fold, sessions = folds(name, seed)[(seed - 1) % 5], SESSIONS[name]
+        log = simulate_clicks(fold.train, model=model, eta=eta, sessions=sessions, seed=seed)
+        log = clicked(log)
         for row in ROWS:
             path = file_of(name, model, eta, row, seed)
             if not path.exists():
@@ -125,17 +120,15 @@ def run(seeds: list[int], sets: list[str]) -> None:
         print(f"{name} {model} {eta:g} seed {seed}: {log}", flush=True)
 
 
-def queries(name: str, model: str, eta: float, row: str, seeds: list[int]) -> Floats:
-    """Return NDCG@10 of the test queries of all seeds."""
-    return np.concatenate([np.load(file_of(name, model, eta, row, seed)) for seed in seeds])
-
-
 def cell(name: str, model: str, eta: float, row: str, seeds: list[int]) -> str:
     """Return a row's lead over naive clicks, and its share of the gap to true grades."""
     # All are compared with blend on the same host.
     host = " (XGBoost)" if "XGBoost" in row or row.startswith("xgboost") else ""
     compared = row, f"naive: blend{host}", f"skyline: blend on grades{host}"
-    values, naive, sky = (queries(name, model, eta, each, seeds) for each in compared)
+    values, naive, sky = (
+        np.concatenate([np.load(file_of(name, model, eta, each, seed)) for seed in seeds])
+        for each in compared
+    )
     if row.startswith("naive"):
         return f"{values.mean():.4f}".removeprefix("0")
     less = values - naive
