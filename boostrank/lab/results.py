@@ -110,8 +110,7 @@ class Row:
     @cached_property
     def p_value(self) -> float:
         """Of the paired test on `metric`; see `paired_p_value`."""
-        values = (row.pooled(self.metric) for row in (self, self.baseline or self))
-        return paired_p_value(*values, seed=self.settings.seed, test=self.settings.test)
+        return paired_p_value(self.differences, seed=self.settings.seed, test=self.settings.test)
 
     @property
     def verdict(self) -> str:

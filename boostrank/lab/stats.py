@@ -32,17 +32,16 @@ def differences(a: Floats, b: Floats) -> Floats:
     return np.where(np.isclose(a, b, rtol=1e-12, atol=1e-12), 0.0, a - b)
 
 
-def paired_p_value(a: Floats, b: Floats, *, seed: int, test: str = "randomisation") -> float:
+def paired_p_value(difference: Floats, *, seed: int, test: str = "randomisation") -> float:
     """Return p of a two-sided paired test; 1 if all pairs are equal, or there are fewer than two.
 
-    `a` and `b` have one value per query; pairs with a NaN are left out. The tests are those of
+    `differences` of all pairs are given, one per query; NaN are left out. The tests are those of
     `TESTS`. "randomisation": the share of sign changes with a mean difference at least as large,
     in 10,000 resamples with this seed, or of all sign changes with 13 pairs or fewer. "t":
     Student's t of the mean difference. "sign": how often one of the two is larger, among the pairs
     that differ; it does not look at how much.
     """
     stats = load_stats()
-    difference = differences(a, b)
     difference = difference[~np.isnan(difference)]
     if len(difference) < 2 or not difference.any():
         return 1.0
