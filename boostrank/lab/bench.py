@@ -19,7 +19,6 @@ from itertools import count
 from statistics import median
 from typing import Any, ClassVar
 
-import numba
 import numpy as np
 
 from boostrank.datasets.synthetic import GRADE_SHARES
@@ -43,7 +42,6 @@ from boostrank.objectives.validation import Floats
 #: `LONG_LIST` a tenth of them, because a built-in would take seconds for all.
 TOTAL_DOCS = 360_000
 LONG_LIST = 1_000
-_ALL_CORES: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
 #: The longest query that LightGBM's built-ins accept; beyond it, our objectives are timed alone.
 LONGEST_BUILTIN = 10_000
 
@@ -256,8 +254,7 @@ def _paired_runs(
             if pair.host:
                 builtin = _seconds(builtin_round) - _seconds(plain_round)
             own = _seconds(ours)
-        with kernel_threads(_ALL_CORES):
-            runs.append((builtin, own, _seconds(ours)))
+        runs.append((builtin, own, _seconds(ours)))  # the last on all cores, as Numba begins
     return np.transpose(runs[1:])  # the first run compiles and does other one-time work
 
 
