@@ -90,8 +90,7 @@ class Run:
     @property
     def resumed(self) -> str:
         """Say how many results an earlier run has left, and why others are not used."""
-        if self.store is None:
-            return ""
+        assert self.store is not None  # else there is nothing to resume
         said = f"{len(self.known)} of {self.n_results} results are in {self.store.path}"
         if stale := self.store.stale:
             differing = sorted({name for each in stale for name in each})

@@ -342,8 +342,7 @@ def tune(
     check_count("n_jobs", n_jobs)
     check_unbound(learner.objective, "a search", OF_FOLDS)
     check_stopping(learner.host, settings.params[learner.host], "tune")
-    why = refusal(learner, data.y, settings)
-    if why:
+    if why := refusal(learner, data.y, settings):
         raise ValueError(f"{learner} cannot be trained: {why}")
     repeats = _repeats(data, settings, n_folds, n_repeats, folds)
     job = _Job(learner, learner_space(learner, own), data, settings, repeats, n_jobs)
