@@ -25,8 +25,7 @@ def prices(part: RankingData, train: RankingData) -> Floats:
     weights = np.random.default_rng(3).normal(size=part.X.shape[1])
     noise = np.random.default_rng(7).normal(size=len(part.y))
     X = (part.X - train.X.mean(axis=0)) / (train.X.std(axis=0) + 1e-9)
-    value: Floats = X @ weights + 2.0 * noise
-    return value
+    return X @ weights + 2.0 * noise
 
 
 def main() -> None:
