@@ -1,13 +1,10 @@
 """Times objectives against the hosts' built-ins on this machine; prints nothing.
 
-A built-in's gradient cannot be called alone. Its time is that of a boosting round on data with one
-feature and trees of two leaves, minus the time of the same round with squared error. Our time is
-that of the whole call that the host makes: predictions in, float32 gradients out. The two are timed
-in turn, many times. The result is the median of the paired ratios, which a busy machine disturbs
-least.
+docs/speed.md says what is timed. A built-in's gradient cannot be called alone, so a round of it is
+timed, and one with squared error subtracted. The result is the median of the paired ratios, which a
+busy machine disturbs least.
 
 Both sides do the same work: neither normalises scores or queries, except in the rows that say so.
-The rows against a host's default show what people run: each side as it comes.
 """
 
 import math

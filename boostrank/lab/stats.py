@@ -35,11 +35,8 @@ def differences(a: Floats, b: Floats) -> Floats:
 def paired_p_value(difference: Floats, *, seed: int, test: str = "randomisation") -> float:
     """Return p of a two-sided paired test; 1 if all pairs are equal, or there are fewer than two.
 
-    `differences` of all pairs are given, one per query; NaN are left out. The tests are those of
-    `TESTS`. "randomisation": the share of sign changes with a mean difference at least as large,
-    in 10,000 resamples with this seed, or of all sign changes with 13 pairs or fewer. "t":
-    Student's t of the mean difference. "sign": how often one of the two is larger, among the pairs
-    that differ; it does not look at how much.
+    `differences` of all pairs are given, one per query; NaN are left out. docs/papers.md says what
+    each of `TESTS` looks at. With 13 pairs or fewer, "randomisation" tries all changes of signs.
     """
     stats = load_stats()
     difference = difference[~np.isnan(difference)]
