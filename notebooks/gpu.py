@@ -6,11 +6,8 @@
 
 prints a table. A round of each objective is followed by one of ``rank:ndcg`` on the same data, and
 cells are medians over such pairs. There are 50 features of random numbers, and grades 0 to 4.
-XGBoost warns if it falls back to the CPU.
-
-A round of ours is what `xgboost.Booster.boost` does: XGBoost copies the predictions to the CPU,
-calls the objective, copies the gradients to the GPU and grows a tree. The first two steps are timed
-by themselves.
+XGBoost warns if it falls back to the CPU. The first two steps of a round of ours, predictions and
+the call of the objective, are also timed by themselves; docs/speed.md says what is copied.
 """
 
 import argparse

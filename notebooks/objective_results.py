@@ -3,15 +3,10 @@
     python notebooks/objective_results.py > docs/objective_results.csv
     python notebooks/objective_results.py --sets synthetic0 synthetic1 --rate 0.1
 
-Sets are those of `ranking_sets.py`. Of their folds, only training and validation parts are used, no
-test part. The synthetic sets have 1,500 queries of 20 documents, half to train on; one has no
-noise, one as much noise as signal; ``synthetic1x10000`` has 10,000 queries. Trees are those of
-`accuracy_dial.py`.
-
-Each figure is a mean over seeds: a seed chooses the features of every tree and what objectives
-draw. Draws depend on the last bits of the scores, so with another processor or version a single
-seed can move by .005. Differences are from LightGBM's ``lambdarank`` with the same seeds, with half
-the width of their 95 % interval over queries.
+Sets and trees are those of `ranking_sets.py`. Of the folds, only training and validation parts are
+used, no test part; half of a synthetic set, which has 1,500 queries unless its name says how many,
+is to train on. A seed chooses the features of every tree and what objectives draw. Draws depend on
+the last bits of the scores, so with another processor or version a single seed can move by .005.
 """
 
 import numpy as np
