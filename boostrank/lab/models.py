@@ -30,6 +30,16 @@ def installed() -> list[str]:
     return found
 
 
+def missing_hosts() -> list[str]:
+    """Say which hosts are left out because they are not installed."""
+    found = installed()
+    return [
+        f"{host} is not installed and left out: pip install {package_of(host)}."
+        for host in HOSTS
+        if host not in found
+    ]
+
+
 def load_model(path: Path) -> FileModel:
     """Read a model file of either host, which is recognised by the content.
 

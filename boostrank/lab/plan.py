@@ -10,9 +10,8 @@ import numpy.typing as npt
 from boostrank.datasets import RankingData
 from boostrank.lab.folds import Folds, note_on_time
 from boostrank.lab.learners import Learner, learners, refusal
-from boostrank.lab.models import HOSTS, TRAINERS, installed
+from boostrank.lab.models import TRAINERS, missing_hosts
 from boostrank.lab.settings import Settings
-from boostrank.messages import package_of
 from boostrank.metrics.definitions import METRICS, parse_name
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import FOR_NUMBERS, check_choice
@@ -96,16 +95,6 @@ def make_plan(
     first = by_name[check_choice("baseline", baseline or str(kept[0]), by_name)]
     queue = [first, *(learner for learner in kept if learner is not first)]
     return Plan(queue, folds, numbers, settings, notes, doubts)
-
-
-def missing_hosts() -> list[str]:
-    """Say which hosts are left out because they are not installed."""
-    found = installed()
-    return [
-        f"{host} is not installed and left out: pip install {package_of(host)}."
-        for host in HOSTS
-        if host not in found
-    ]
 
 
 def counted_queries(data: RankingData, settings: Settings, also: Sequence[str] = ()) -> Counted:

@@ -12,8 +12,7 @@ from boostrank.lab.cli.options import Seed, Threads, parse_counts
 from boostrank.lab.cli.output import print_note, print_table, progress_bar, say
 from boostrank.lab.environment import machine
 from boostrank.lab.files import append, as_csv, write_file
-from boostrank.lab.models import installed
-from boostrank.lab.plan import missing_hosts
+from boostrank.lab.models import installed, missing_hosts
 from boostrank.lab.plot.axes import figure_file, load_matplotlib
 from boostrank.lab.plot.objectives import time_per_document
 from boostrank.lab.settings import Settings
