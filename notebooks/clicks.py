@@ -33,8 +33,6 @@ ROUNDS = 150
 SESSIONS = {"mq2008": 50, "yandex": 50, "ohsumed": 20}
 #: Positions from here on share a propensity.
 LAST = 30
-#: Documents in a leaf of LightGBM, at least.
-MIN_DOCS = 50
 #: XGBoost's own correction.
 CORRECTED = {
     "lambdarank_unbiased": 1,
@@ -80,7 +78,7 @@ def predictions(
     elif row.split(" (")[0].endswith("additive"):
         kind = Unbiased(kind, position=log.position, last=LAST)
     data = train if row.startswith("skyline") else log.data
-    min_docs = 20 if row.startswith("skyline") else MIN_DOCS
+    min_docs = 20 if row.startswith("skyline") else 50  # in a leaf of LightGBM
     settings = Settings(rounds=ROUNDS, seed=seed, min_docs=min_docs, params=SHARED)
     host = "xgboost" if "xgboost" in row.lower() else "lightgbm"
     if row.startswith("lightgbm"):

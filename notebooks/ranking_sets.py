@@ -50,8 +50,6 @@ SHARED = {
     "catboost": {},
 }
 QUANTILES = (0.5, 0.75, 0.9, 0.97)
-#: Training queries of flights, where no number is given.
-FLIGHTS = 1800
 FILES = {
     "yandex": ("train.txt.gz",),
     "lightgbm_example": ("rank.train.gz", "rank.test.gz"),
@@ -102,8 +100,8 @@ def folds(name: str, seed: int) -> list[Fold]:
     Parameters
     ----------
     name : str
-        A name of `SETS` or `FRESH`; ``flightsN`` has N training queries, ``syntheticSxN`` N
-        queries of 20 documents with S times as much noise as signal.
+        A name of `SETS` or `FRESH`; ``flightsN`` has N training queries, 1,800 without N, and
+        ``syntheticSxN`` N queries of 20 documents with S times as much noise as signal.
     seed : int
         How parts are dealt, where the data come without parts, and how documents are shuffled.
     """
@@ -169,7 +167,7 @@ def unshuffled(name: str, seed: int) -> list[Fold]:
         data = make_ranking(int(queries), 20, n_features=20, noise=float(noise), seed=seed)
         return list(letor_folds(data.split(5, seed=seed)))[:1]
     if name.startswith("flights"):
-        return [flights(int(name.removeprefix("flights") or FLIGHTS), seed)]
+        return [flights(int(name.removeprefix("flights") or 1800), seed)]
     rated = {"movielens": movielens, "lecturers": lecturers}
     if name in rated:
         return [rated[name](seed)]
