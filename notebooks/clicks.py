@@ -2,10 +2,9 @@
 
     python notebooks/clicks.py --seeds 1
 
-trains what is not in ``out/clicks`` yet, and prints them. The page says how clicks are simulated:
-on the training part of one fold of `ranking_sets.py` for each seed. Every row has the same
-parameters, except that LightGBM's skyline may have smaller leaves, and is measured after the last
-tree: clicks cannot choose a round well.
+trains what is not in ``out/clicks`` yet, and prints them. The page says how clicks are simulated.
+Every row has the same parameters, except that LightGBM's skyline may have smaller leaves, and is
+measured after the last tree: clicks cannot choose a round well.
 """
 
 from dataclasses import replace
