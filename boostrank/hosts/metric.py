@@ -91,11 +91,9 @@ class Metric:
             last = self.name
         else:  # a function around it may return several
             last = next((list(log)[-1] for log in reversed(container.history.values()) if log), "")
+        kind = sys.modules["xgboost.callback"].EarlyStopping
         for stop in container.callbacks:
-            if not isinstance(stop, sys.modules["xgboost.callback"].EarlyStopping):
-                continue
-            named = stop.metric_name or last
-            if named == self.name:
+            if isinstance(stop, kind) and (stop.metric_name or last) == self.name:
                 self.direct(stop)
 
     def direct(self, stop: Any) -> None:
