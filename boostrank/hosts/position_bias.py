@@ -146,14 +146,7 @@ class CorrectedRound:
 
     def __init__(self, objective: Unbiased, training: Training, n_docs: int, shown: Any) -> None:
         self.objective, self.training = objective, training
-        position, renumbered = _positions(objective, training, shown)
-        if renumbered and (objective.last is not None or not objective.learns):
-            raise ValueError(
-                "LightGBM renumbers the positions of Dataset(position=) in the order in which they "
-                "appear, so propensities and last= do not match them: pass the ranks to the "
-                "objective, Unbiased(..., position=ranks), and no position to the Dataset"
-            )
-        self.places = objective.places(n_docs, position)
+        self.places = objective.places(n_docs, _positions(objective, training, shown))
         n = int(self.places.max(initial=-1)) + 1
         if objective.learns and training.is_distributed:
             if objective.last is None:
@@ -219,8 +212,8 @@ class CorrectedRound:
         _keep(self.training.booster, str(self.objective.propensity), factors)
 
 
-def _positions(objective: Unbiased, training: Training, shown: Any) -> tuple[Integers | None, bool]:
-    """Return positions from 1 (None: the objective's), and whether LightGBM renumbered them."""
+def _positions(objective: Unbiased, training: Training, shown: Any) -> Integers | None:
+    """Return positions from 1; None: the objective's."""
     own = objective.position
     if own is not None:  # even one worker may have sorted the rows
         training.refuse_workers("Unbiased(position=...)", "its positions")
@@ -233,10 +226,16 @@ def _positions(objective: Unbiased, training: Training, shown: Any) -> tuple[Int
             f"positions are given twice: by the objective, and as {where}; leave one out"
         )
     if given is not None and whole is None:
-        return check_whole(f"{where}, of positions,", given, 1), False
+        return check_whole(f"{where}, of positions,", given, 1)
     if given is not None:
+        if objective.last is not None or not objective.learns:
+            raise ValueError(
+                "LightGBM renumbers the positions of Dataset(position=) in the order in which they "
+                "appear, so propensities and last= do not match them: pass the ranks to the "
+                "objective, Unbiased(..., position=ranks), and no position to the Dataset"
+            )
         numbers = np.asarray(given, dtype=np.int64) + 1
-        return (numbers if rows is None else numbers[rows]), True
+        return numbers if rows is None else numbers[rows]
     if own is not None and rows is not None and len(own.values) == whole.num_data():
-        return own.values[rows], False
-    return None, False
+        return own.values[rows]
+    return None
