@@ -28,7 +28,7 @@ from boostrank.objectives.engine.draws import (
 from boostrank.objectives.engine.threads import over_queries
 from boostrank.objectives.mix import on_one_scale
 from boostrank.objectives.validation import Floats, Integers, check_weight
-from boostrank.objectives.view import Part
+from boostrank.objectives.view import Part, View
 
 # Relative to a mean Hessian of 1. Hosts silently stop splitting, or fail, on Hessians of zero. The
 # floor is too small to change any leaf with documents that have a gradient.
@@ -181,7 +181,7 @@ def _evaluated(
         over_queries(write, boundaries, keys, _NOISE, scale, scores, noisy)
     # The metrics that choose among several labels are over all queries.
     given = weight if len(weight) else None
-    view = TrainingView(training, whole.scores, whole.labels, whole.boundaries, given)
+    view = TrainingView(training, View(whole.scores, whole.labels, whole.boundaries, given))
     parts = objective.parts(view, round)
     stream = itertools.count(_DRAWS)
     derivatives = np.empty((len(parts), 2, len(scores)))

@@ -104,15 +104,8 @@ class Training:
 class TrainingView(View):
     """The documents of a round, and the rows of the user's data that they are."""
 
-    def __init__(
-        self,
-        training: Training,
-        scores: Floats,
-        labels: Floats,
-        boundaries: Integers,
-        weight: Floats | None,
-    ) -> None:
-        super().__init__(scores, labels, boundaries, weight)
+    def __init__(self, training: Training, own: View) -> None:
+        super().__init__(own.scores, own.labels, own.boundaries, own.weight)
         self._training = training
 
     def subset(self, who: str, what: str) -> Subset | None:
