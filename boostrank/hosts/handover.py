@@ -210,10 +210,8 @@ def _mean_hessians(training: Training, derivatives: Floats) -> Sequence[float]:
     """Return each part's mean Hessian over all workers' documents with a gradient that counts."""
     least = [0.0] * len(derivatives)
     for _ in range(2):  # without a step to compare with, then with that of all documents
-        own = [
-            n for (g, h), x in zip(derivatives, least, strict=True) for n in active_sums(g, h, x)
-        ]
-        sums = training.mean(own).reshape(-1, 3).tolist()
+        own = [active_sums(g, h, x) for (g, h), x in zip(derivatives, least, strict=True)]
+        sums = training.mean(np.ravel(own)).reshape(-1, 3).tolist()
         least = [ROUNDING * pulls / bends if bends else 0.0 for pulls, bends, _ in sums]
     return [bends / count if count else 1.0 for _, bends, count in sums]
 

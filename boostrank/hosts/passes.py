@@ -12,11 +12,9 @@ from boostrank.objectives.validation import Floats
 Float32s = npt.NDArray[np.float32]
 
 
-def active_sums(grad: Floats, hess: Floats, least: float) -> tuple[float, float, float]:
+def active_sums(grad: Floats, hess: Floats, least: float) -> Floats:
     """Sum |gradient|, Hessian and 1 over documents whose |gradient| is over `least` Hessians."""
-    sums = over_documents(_active_sums, len(grad), grad, hess, least, n_sums=3)
-    pulls, bends, count = sums.tolist()
-    return pulls, bends, count
+    return over_documents(_active_sums, len(grad), grad, hess, least, n_sums=3)
 
 
 def to_float32(
@@ -30,9 +28,7 @@ def to_float32(
     grad32, hess32 = np.empty(len(grad), np.float32), np.empty(len(grad), np.float32)
     scale = unit, weight, least, floor
     (broken,) = over_documents(_to_float32, len(grad), grad, hess, *scale, grad32, hess32)
-    row = -1
-    if broken:
-        row = int(np.argmin(np.isfinite(grad32) & np.isfinite(hess32)))
+    row = int(np.argmin(np.isfinite(grad32) & np.isfinite(hess32))) if broken else -1
     return grad32, hess32, row
 
 

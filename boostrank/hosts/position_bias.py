@@ -207,7 +207,7 @@ class CorrectedRound:
         if sums is None:
             n = self.factors.shape[1]
             sums = sums_at(self.places, self.weight, grad / mean, hess / mean, n)
-        shared = self.training.mean(sums.ravel().tolist())
+        shared = self.training.mean(sums.ravel())
         factors = self.objective.correction.learnt(self.factors, shared.reshape(sums.shape))
         _keep(self.training.booster, str(self.objective.propensity), factors)
 

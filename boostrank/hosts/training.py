@@ -82,7 +82,7 @@ class Training:
                 f"{who} does not train on several workers, which do not know their rows of {what}"
             )
 
-    def mean(self, numbers: Sequence[float]) -> Floats:
+    def mean(self, numbers: Sequence[float] | Floats) -> Floats:
         """Return the mean of each number over the workers; without other workers, the number."""
         values = np.array(numbers, dtype=np.float64)
         return self._workers.mean(values) if self._workers else values
