@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.hosts.data import HostData, warn_of_positions
-from boostrank.hosts.ignored import warn_of_grades, warn_of_nothing_to_learn
+from boostrank.hosts.ignored import warn_of_equal_labels, warn_of_grades, warn_of_gradients
 from boostrank.hosts.passes import Float32s, active_sums, to_float32
 from boostrank.hosts.position_bias import CorrectedRound
 from boostrank.hosts.training import Training, TrainingView
@@ -109,13 +109,13 @@ def hand_over(
         if row >= 0:
             row = row if rows is None else int(rows[row])
             raise objective._gradient_not_finite(row, whole.boundaries)
+
+    def warn_of_nothing_to_learn() -> None:
+        if not warn_of_equal_labels(whole.labels, whole.boundaries, objective, training):
+            warn_of_gradients(grad32, hess32, objective, training)
+
     if warns:
-        training.once(
-            "warned of nothing to learn",
-            lambda: warn_of_nothing_to_learn(
-                whole.labels, whole.boundaries, grad32, hess32, objective, training
-            ),
-        )
+        training.once("warned of nothing to learn", warn_of_nothing_to_learn)
     if corrected is not None:  # a round that fails teaches nothing
         corrected.learn(grad, hess, mean)
     return (grad32, hess32) if rows is None else _scattered(whole, rows, grad32, hess32, floors[1])

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.hosts.model_files import NAMES
+from boostrank.hosts.passes import Float32s
 from boostrank.hosts.training import Training
 from boostrank.hosts.undocumented import lightgbms_parameters
 from boostrank.messages import LARGEST_GRADE, warn, warn_of_large_grades
@@ -150,17 +151,10 @@ def warn_of_grades(labels: npt.NDArray[Any], objective: Objective) -> None:
         )
 
 
-def warn_of_nothing_to_learn(
-    labels: Floats,
-    boundaries: Integers,
-    grad: npt.NDArray[np.float32],
-    hess: npt.NDArray[np.float32],
-    objective: Objective,
-    training: Training,
+def warn_of_gradients(
+    grad: Float32s, hess: Float32s, objective: Objective, training: Training
 ) -> None:
-    """Warn of labels or gradients from which the host learns nothing, or next to nothing."""
-    if _warn_of_equal_labels(labels, boundaries, objective, training):
-        return
+    """Warn of gradients from which the host learns nothing, or next to nothing."""
     (gain,) = training.mean([float(np.dot(grad.astype(np.float64) / hess, grad))])
     if gain == 0.0 and objective.query_fraction == 1.0:
         warn(
@@ -181,7 +175,7 @@ def warn_of_nothing_to_learn(
         )
 
 
-def _warn_of_equal_labels(
+def warn_of_equal_labels(
     labels: Floats, boundaries: Integers, objective: Objective, training: Training
 ) -> bool:
     """Warn if no query has two different labels, on all workers, and tell whether it is so."""
