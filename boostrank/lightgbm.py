@@ -199,13 +199,11 @@ class LGBMRanker(lightgbm.LGBMRanker):
             )
         train, evals, where = rankers.read_sets(
             self,
-            rankers.Given(X, y, group, qid, sample_weight, init_score),
+            rankers.Given(X, y, group, qid, sample_weight, init_score, position, pairs),
             _evaluation_sets(
                 eval_set, eval_X, eval_y, eval_group, eval_qid, eval_sample_weight, eval_init_score
             ),
             sort=sort,
-            position=position,
-            pairs=pairs,
             continued=None if start is None else features.trained_of(start, init_model),
             params=params | kwargs,
         )

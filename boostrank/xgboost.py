@@ -194,11 +194,9 @@ class XGBRanker(xgboost.XGBRanker):
             self._check_start(xgb_model, start)
         train, evals, where = rankers.read_sets(
             self,
-            rankers.Given(X, y, group, qid, sample_weight, base_margin),
+            rankers.Given(X, y, group, qid, sample_weight, base_margin, position, pairs),
             (eval_set, eval_group, eval_qid, sample_weight_eval_set, base_margin_eval_set),
             sort=sort,
-            position=position,
-            pairs=pairs,
             continued=None if start is None else features.trained_of(start, xgb_model),
             params=self.get_params(),
         )

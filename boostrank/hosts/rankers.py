@@ -58,6 +58,8 @@ class Given(NamedTuple):
     qid: Any  # one id per document
     weight: Any = None  # (n_queries,) or (n_docs,): if both are one number, per document
     offset: Any = None  # (n_docs,)
+    position: Any = None  # (n_docs,), of training only, as are pairs
+    pairs: Any = None  # (n_pairs, 2 to 4)
 
 
 class Rows(NamedTuple):
@@ -124,7 +126,7 @@ def read_rows(
     prefix: str = "",  # "eval_" for an evaluation set
 ) -> Rows:
     """Check what a ranker is given, sorted by `qid` with `sort`; with None, only if it must be."""
-    X, y, group, qid, weight, offset = given
+    X, y, group, qid, weight, offset, *_ = given
     start = "start scores" if rules is None else rules.start
     check_aligned("X", X, **{"y": y, "qid": qid, "sample_weight": weight, start: offset})
     y, qid, group = _column("y", y), _column("qid", qid), _column("group", group)
@@ -223,26 +225,24 @@ def read_sets(
     evals: tuple[Any, ...],
     *,
     sort: bool,
-    position: Any,
-    pairs: Any,
     continued: features.Trained | None,
     params: Mapping[str, Any],
 ) -> tuple[Rows, list[Rows], Callable[[Objective], Objective]]:
     """Check what `fit` is given, and return training, evaluation sets, and how to bind objectives.
 
     `evals` holds pairs of X and y, then sequences of group, qid, weight and offset, or None.
-    `position` and `pairs` are of rows as they were passed to `fit`; the function that is returned
+    Positions and pairs are of rows as they were passed to `fit`; the function that is returned
     gives them to an objective in the order of the rows that it trains on.
     """
-    check_aligned("X", train.X, position=position)
+    check_aligned("X", train.X, position=train.position)
     if train.y is None:
-        if pairs is None and not isinstance(ranker.objective, Preferences):
+        if train.pairs is None and not isinstance(ranker.objective, Preferences):
             raise ValueError(
                 "y is missing: pass the grade of each row of X, or preferences as pairs= to fit"
             )
         train = train._replace(y=np.zeros(_n_rows(train.X)))
     domain, rules = objective_of(ranker).contract.labels, ranker._rules
-    where = partial(_placed, position=position, pairs=pairs, qid=train.qid, sort=sort)
+    where = partial(_placed, given=train, sort=sort)
     rows = read_rows(train, sort=sort, domain=domain, rules=rules)
     check_kept(rows.y, rows.group)
     if rows.weight is not None and not rows.weight.any():
@@ -314,8 +314,9 @@ def _n_rows(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
-def _placed(objective: Objective, position: Any, pairs: Any, qid: Any, *, sort: bool) -> Objective:
+def _placed(objective: Objective, given: Given, *, sort: bool) -> Objective:
     """Return the objective of one training with the positions or pairs that `fit` was given."""
+    position, pairs = given.position, given.pairs
     if pairs is not None:
         if position is not None:
             raise ValueError("position and pairs do not go together: pairs are not clicks")
@@ -330,7 +331,7 @@ def _placed(objective: Objective, position: Any, pairs: Any, qid: Any, *, sort: 
         if getattr(objective, "position", None) is not None:
             raise ValueError("positions are given twice, by the objective and to fit: drop one")
         objective = objective.replace(position=_column("position", position))
-    return _sorted(objective, np.asarray(_column("qid", qid))) if sort else objective
+    return _sorted(objective, np.asarray(_column("qid", given.qid))) if sort else objective
 
 
 def _sorted(objective: Objective, qid: Any) -> Objective:
