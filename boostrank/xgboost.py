@@ -242,16 +242,14 @@ class XGBRanker(xgboost.XGBRanker):
         if not np.isnan(self.missing):
             attributes[model_files.MISSING] = repr(float(self.missing))
         with xgboost.config_context(verbosity=self.verbosity):
-            matrix = self._matrix(train, like=start)
+            matrix = self._matrix(train, start)
+            sets = [(self._matrix(rows, matrix), f"validation_{i}") for i, rows in enumerate(evals)]
             history: dict[str, Any] = {}
             self._Booster = xgboost.train(
                 params,
                 matrix,
                 rounds,
-                evals=[
-                    (self._matrix(rows, ref=matrix, like=matrix), f"validation_{i}")
-                    for i, rows in enumerate(evals)
-                ],
+                evals=sets,
                 obj=obj,
                 custom_metric=lambda preds, data: [metric(preds, data) for metric in metrics],
                 evals_result=history,
@@ -307,12 +305,10 @@ class XGBRanker(xgboost.XGBRanker):
         )
 
     def _matrix(
-        self,
-        rows: rankers.Rows,
-        *,
-        ref: xgboost.DMatrix | None = None,
-        like: "xgboost.DMatrix | xgboost.Booster | None" = None,
+        self, rows: rankers.Rows, like: "xgboost.Booster | xgboost.DMatrix | None"
     ) -> xgboost.DMatrix:
+        """Return a training set, named as a model to continue, or an evaluation set, as that one."""
+        ref = like if isinstance(like, xgboost.DMatrix) else None
         made: xgboost.DMatrix = features.xgboost_matrix(
             rows.X,
             self.get_params(),
