@@ -374,9 +374,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
             text = text.replace("\nfeature_names=", "\nobjective=lambdarank\nfeature_names=", 1)
         booster = lightgbm.Booster(model_str=text)
         booster.best_iteration = self.booster_.best_iteration
-        made: lightgbm.LGBMRanker = rankers.plain(
-            self, lightgbm.LGBMRanker, booster, objective="lambdarank"
-        )
+        made = rankers.plain(self, lightgbm.LGBMRanker, booster, objective="lambdarank")
         made._objective = "lambdarank"
         return made
 

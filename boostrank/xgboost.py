@@ -307,7 +307,7 @@ class XGBRanker(xgboost.XGBRanker):
     def _matrix(
         self, rows: rankers.Rows, like: "xgboost.Booster | xgboost.DMatrix | None"
     ) -> xgboost.DMatrix:
-        """Return a training set, named as a model to continue, or an evaluation set, as that one."""
+        """Return a training set, named like a model to continue, or an evaluation set like that."""
         ref = like if isinstance(like, xgboost.DMatrix) else None
         made: xgboost.DMatrix = features.xgboost_matrix(
             rows.X,
@@ -393,10 +393,7 @@ class XGBRanker(xgboost.XGBRanker):
             )
         base = 0 if self.base_score is None else self.base_score
         own = {"objective": "rank:pairwise", "eval_metric": None, "base_score": base}
-        made: xgboost.XGBRanker = rankers.plain(
-            self, xgboost.XGBRanker, self.get_booster().copy(), **own
-        )
-        return made
+        return rankers.plain(self, xgboost.XGBRanker, self.get_booster().copy(), **own)
 
     _continued = "xgb_model"
     fit_all = rankers.fit_all

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -43,6 +43,7 @@ from boostrank.objectives.validation import (
 )
 from boostrank.registry import make_objective
 
+T = TypeVar("T")
 #: Objectives that are correlations of whole orders.
 CORRELATIONS = ("spearman", "pearson")
 # What objectives may have for the rows of one training set.
@@ -527,12 +528,12 @@ def fit_all(self: Any, X: Any, y: Any = None, **kwargs: Any) -> Any:
     return type(self)(**self._without_stopping(params)).fit(X, y, **kwargs)
 
 
-def plain(ranker: Any, kind: Any, booster: Any, **params: Any) -> Any:
+def plain(ranker: Any, kind: type[T], booster: Any, **params: Any) -> T:
     """Return a ranker of the host's class, for tools that know no other, with the state of ours."""
     made = kind(**(ranker.get_params() | params))
     own = {*ranker.get_params(), "objective_"}
     vars(made).update({name: value for name, value in vars(ranker).items() if name not in own})
-    made._Booster = booster
+    made._Booster = booster  # type: ignore[attr-defined]
     return made
 
 
