@@ -13,7 +13,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from boostrank.datasets.folds import group_folds
-from boostrank.hosts.rankers import Rows, take
+from boostrank.hosts.rankers import Rows, objective_of, stretched, take
 from boostrank.messages import warn
 from boostrank.metrics import evaluate, per_query_weight
 from boostrank.objectives import Blend, Objective
@@ -36,7 +36,7 @@ SPEED_UP, WAY = 4, 0.5
 LARGEST_RATE = 0.5
 METRIC = "ndcg@10"
 #: XGBoost's, where an estimator has None.
-DEFAULT_ROUNDS, DEFAULT_RATE = 100, 0.3
+DEFAULT_RATE = 0.3
 
 #: Trains on rows and returns the scores of others:
 #: ``fit(objective, train_rows, test_rows, rounds, learning_rate)``.
@@ -202,12 +202,15 @@ def choose_signal(
 
 
 def choose_for_ranker(
-    ranker: Any, objective: Objective, rows: Rows, **kwargs: Any
+    ranker: Any, rows: Rows, rounds: int, done: int, **kwargs: Any
 ) -> tuple[Objective, Choice | None]:
     """Return the objective that a ranker trains on these rows, and how it was chosen if it was.
 
-    `kwargs` are further arguments of `fit`.
+    Its schedules end `rounds` after those done. `kwargs` are further arguments of `fit`.
     """
+    made = objective_of(ranker)
+    before = done if made.start_round is None else made.start_round - 1
+    objective = stretched(made, before + rounds)
     if not is_auto(objective):
         return objective, None
     params = ranker.get_params()
@@ -238,7 +241,7 @@ def choose_for_ranker(
         rows.y,
         rows.group,
         fit,
-        rounds=params["n_estimators"] or DEFAULT_ROUNDS,
+        rounds=rounds,
         learning_rate=params[by_rate] or DEFAULT_RATE,
         weight=rows.weight,
     )

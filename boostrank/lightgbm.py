@@ -229,15 +229,14 @@ class LGBMRanker(lightgbm.LGBMRanker):
         if eval_at is not None:
             kwargs["eval_at"] = np.ravel(eval_at).tolist()
         done = 0 if start is None else start.current_iteration()
-        # What LightGBM itself trains and shows as `objective_`; `objective` stays the user's.
-        objective = rankers.objective_for_fit(self, self.n_estimators, done)
+        objective, self.auto_ = choose_for_ranker(self, train, self.n_estimators, done, **kwargs)
         stopping = next((name for name in EARLY_STOPPING if params.get(name)), None)
         if stopping is not None and first_stop(objective) > 1:
             raise ValueError(
                 f"{stopping} would end the training of {objective.name} before the second of its "
                 "losses counts: pass fit callbacks=[lightgbm.early_stopping(...)], which waits"
             )
-        objective, self.auto_ = choose_for_ranker(self, objective, train, **kwargs)
+        # What LightGBM itself trains and shows as `objective_`; `objective` stays the user's.
         self._objective = where(objective)
         before = [] if start is None else start.feature_name()
         known = features.trained_on(train.X, self._rules)

@@ -229,8 +229,7 @@ class XGBRanker(xgboost.XGBRanker):
         params = self.get_xgb_params()
         if params.get("process_type") == "update":
             done = 0  # it goes through the model's own rounds again
-        objective = rankers.objective_for_fit(self, rounds, done)
-        objective, self.auto_ = choose_for_ranker(self, objective, train)
+        objective, self.auto_ = choose_for_ranker(self, train, rounds, done)
         self.objective_ = where(objective)
         weight = train.document_weight
         obj = self.objective_ if weight is None else _DocumentWeights(self.objective_, weight)

@@ -305,12 +305,6 @@ def objective_of(ranker: Any) -> Objective:
     return with_gain_of(made, ranker.get_params(), ranker._rules.host.lower())
 
 
-def objective_for_fit(ranker: Any, rounds: int, done: int) -> Objective:
-    """Return a ranker's objective, whose schedules end `rounds` after those done."""
-    made = objective_of(ranker)
-    return stretched(made, rounds + (done if made.start_round is None else made.start_round - 1))
-
-
 def _n_rows(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
