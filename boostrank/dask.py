@@ -55,7 +55,7 @@ def by_query(frame: Any, qid: str) -> Any:
     if isinstance(sizes.index, pandas.CategoricalIndex):
         sizes.index = sizes.index.astype(sizes.index.categories.dtype)
     sizes = sizes.sort_index()
-    _check_present(pandas.isna(sizes.index), sizes.to_numpy())
+    _check_present(sizes[pandas.isna(sizes.index)].sum())
     if sizes.empty:
         raise ValueError("frame must have at least one row, got none")
     ends = sizes.cumsum().to_numpy()
@@ -136,13 +136,11 @@ def group_sizes(qid: Any) -> Any:
 def _runs(qid: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
     """Return the query and the length of every run of equal values."""
     values = np.asarray(qid)
-    _check_present(pandas.isna(values), np.ones(len(values), dtype=np.int64))
+    _check_present(pandas.isna(values).sum())
     starts = np.flatnonzero(np.r_[True, values[1:] != values[:-1]][: len(values)])
     return values[starts], np.diff(np.r_[starts, len(values)])
 
 
-def _check_present(missing: npt.NDArray[np.bool_], sizes: npt.NDArray[np.int64]) -> None:
-    if missing.any():
-        raise ValueError(
-            f"qid is missing in {sizes[missing].sum()} rows: drop them or give them a query"
-        )
+def _check_present(n_missing: int) -> None:
+    if n_missing:
+        raise ValueError(f"qid is missing in {n_missing} rows: drop them or give them a query")
