@@ -202,8 +202,7 @@ def best_rounds(booster: Any) -> Any:
 
 def kind_of(booster: Any) -> str:
     """Return the parameter `booster` of an XGBoost booster; from 3.3 on, "dart" is a "gbtree"."""
-    name: str = json.loads(booster.save_config())["learner"]["gradient_booster"]["name"]
-    return name
+    return str(json.loads(booster.save_config())["learner"]["gradient_booster"]["name"])
 
 
 def since(*version: int) -> bool:
@@ -339,8 +338,7 @@ def of_sparse(booster: Any) -> bool | None:
 
 def learner_of(booster: Any) -> dict[str, Any]:
     """Return what an XGBoost booster has learnt, as JSON."""
-    learner: dict[str, Any] = json.loads(bytes(booster.save_raw("json")))["learner"]
-    return learner
+    return dict(json.loads(bytes(booster.save_raw("json")))["learner"])
 
 
 def gbtree_of(boosted: dict[str, Any]) -> dict[str, Any]:
@@ -349,10 +347,9 @@ def gbtree_of(boosted: dict[str, Any]) -> dict[str, Any]:
     return model
 
 
-def dart_weights(boosted: dict[str, Any]) -> Sequence[float]:
+def dart_weights(boosted: dict[str, Any]) -> list[float]:
     """Return what each tree counts in a DART, or nothing; XGBoost 3.4 keeps it with the trees."""
-    weights: Sequence[float] = {**gbtree_of(boosted), **boosted}.get("weight_drop", ())
-    return weights
+    return list({**gbtree_of(boosted), **boosted}.get("weight_drop", ()))
 
 
 def _with_categories(shorter: Any, cats: dict[str, Any]) -> Any:
