@@ -85,8 +85,11 @@ def hand_over(
         if corrected is not None:
             corrected.draw(drawn.rows)
     rows = drawn.rows
+    # The metrics that choose among several labels are over all queries.
+    given = weight if len(weight) else None
+    view = TrainingView(training, View(whole.scores, whole.labels, whole.boundaries, given))
     with training.failing_together():
-        parts, derivatives = _evaluated(objective, whole, drawn, training, round, corrected, weight)
+        parts, derivatives = _evaluated(objective, view, drawn, round, corrected)
     means = _mean_hessians(training, derivatives)
     share = parts[0].objective.hessian_share
     grad, hess = derivatives[0]
@@ -164,24 +167,15 @@ def _scattered(
 
 
 def _evaluated(
-    objective: Objective,
-    whole: _Drawn,
-    drawn: _Drawn,
-    training: Training,
-    round: int,
-    corrected: CorrectedRound | None,
-    weight: Floats,
+    objective: Objective, view: View, drawn: _Drawn, round: int, corrected: CorrectedRound | None
 ) -> tuple[list[Part], Floats]:
-    """Return the parts of a round's loss, and their gradients and Hessians."""
+    """Return the parts of the loss of a round with these documents, and their derivatives."""
     scores, labels, boundaries, keys, rows = drawn
     noisy = scores
     if objective.perturb is not None:
         noisy = np.empty(len(scores))
         write, scale = NOISES[objective.perturb], objective.perturb_scale
         over_queries(write, boundaries, keys, _NOISE, scale, scores, noisy)
-    # The metrics that choose among several labels are over all queries.
-    given = weight if len(weight) else None
-    view = TrainingView(training, View(whole.scores, whole.labels, whole.boundaries, given))
     parts = objective.parts(view, round)
     stream = itertools.count(_DRAWS)
     derivatives = np.empty((len(parts), 2, len(scores)))
@@ -193,14 +187,14 @@ def _evaluated(
         seen_scores = noisy if part.perturbed or len(parts) == 1 else scores
         grad, hess = derivatives[i]
         if rows is not None and part.of_rows:  # from all documents, whose rows it knows
-            all_scores = whole.scores.copy()
+            all_scores = view.scores.copy()
             all_scores[rows] = seen_scores
             of_all = np.empty((2, len(all_scores)))
-            part.write_derivatives(all_scores, own, whole.boundaries, round, *of_all)
+            part.write_derivatives(all_scores, own, view.boundaries, round, *of_all)
             grad[:], hess[:] = of_all[:, rows]
             continue
         if rows is not None:
-            own = labels if own is whole.labels else own[rows]
+            own = labels if own is view.labels else own[rows]
         write = part.write_derivatives if corrected is None else partial(corrected.write, part)
         write(seen_scores, own, boundaries, round, grad, hess, draws if part.n_draws else None)
     return parts, derivatives
