@@ -197,7 +197,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
                 "init_model must not be a random forest, since LightGBM would start from the sum "
                 "of its trees, not from their mean: pass its predictions as init_score instead"
             )
-        train, evals, where = rankers.read_sets(
+        train, evals, trained, where = rankers.read_sets(
             self,
             rankers.Given(X, y, group, qid, sample_weight, init_score, position, pairs),
             _evaluation_sets(
@@ -239,8 +239,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         # What LightGBM itself trains and shows as `objective_`; `objective` stays the user's.
         self._objective = where(objective)
         before = [] if start is None else start.feature_name()
-        known = features.trained_on(train.X, self._rules)
-        if known.names is None and isinstance(names, str | None) and not made_up(before):
+        if trained.names is None and isinstance(names, str | None) and not made_up(before):
             kwargs["feature_name"] = before  # which LightGBM does not keep
         reporting = ignored.reporting_cutoffs.set(True)
         try:
@@ -280,7 +279,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         }
         # "auto" is the default of the last two.
         self._given = [name for name, value in given.items() if not isinstance(value, str | None)]
-        self._categories = known.categories
+        self._categories = trained.categories
         warn_of_cut(objective, self.evals_result_, self.n_estimators, done)
         return self
 

@@ -192,7 +192,7 @@ class XGBRanker(xgboost.XGBRanker):
         if start is not None:
             start = model_files.to_continue(start)
             self._check_start(xgb_model, start)
-        train, evals, where = rankers.read_sets(
+        train, evals, trained, where = rankers.read_sets(
             self,
             rankers.Given(X, y, group, qid, sample_weight, base_margin, position, pairs),
             (eval_set, eval_group, eval_qid, sample_weight_eval_set, base_margin_eval_set),
@@ -203,7 +203,7 @@ class XGBRanker(xgboost.XGBRanker):
         kinds = () if self.feature_types is None else self.feature_types
         codes = [i for i, kind in enumerate(kinds) if kind == "c"]
         features.check_codes(train.X, codes, None, self.missing)
-        categories = features.trained_on(train.X, self._rules).categories or {}
+        categories = trained.categories or {}
         for name, values in categories.items():
             if self.missing in range(len(values)):
                 raise ValueError(

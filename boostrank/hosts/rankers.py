@@ -228,8 +228,8 @@ def read_sets(
     sort: bool,
     continued: features.Trained | None,
     params: Mapping[str, Any],
-) -> tuple[Rows, list[Rows], Callable[[Objective], Objective]]:
-    """Check what `fit` is given, and return training, evaluation sets, and how to bind objectives.
+) -> tuple[Rows, list[Rows], features.Trained, Callable[[Objective], Objective]]:
+    """Return training and evaluation sets, checked, the features, and how to bind objectives.
 
     `evals` holds pairs of X and y, then sequences of group, qid, weight and offset, or None.
     Positions and pairs are of rows as they were passed to `fit`; the function that is returned
@@ -271,7 +271,7 @@ def read_sets(
         if not is_training:
             X, y = features.like_training(read.X, trained, rules), read.y.copy()
         evaluated.append(read._replace(X=X, y=y))
-    return rows, evaluated, where
+    return rows, evaluated, trained, where
 
 
 def set_objective(ranker: Any, params: dict[str, Any]) -> dict[str, Any]:
