@@ -338,8 +338,7 @@ class XGBRanker(xgboost.XGBRanker):
         X = rankers.read_like_training(self, X)
         if start is not None:
             kwargs["base_margin"] = rankers.check_start("base_margin", start, X.shape[0])
-        if self.__sklearn_is_fitted__():
-            kwargs = {"validate_features": False, **kwargs}
+        kwargs.setdefault("validate_features", False)
         return super().predict(X, *args, **kwargs)
 
     def apply(self, X: Any, *args: Any, **kwargs: Any) -> Any:
