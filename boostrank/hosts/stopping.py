@@ -4,7 +4,7 @@ A mixture that fades from one loss into another, such as REG-SHF-SDCG, has not b
 one when the first has converged. Early stopping would end the training there.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass, replace
 from typing import Any
 
@@ -50,15 +50,13 @@ def in_proportion(rounds: int, n_docs: int, more: int) -> int:
     return max(1, round(rounds * more / n_docs))
 
 
-def waiting_lightgbm(
-    callbacks: Sequence[Callable[..., Any]], objective: Any
-) -> list[Callable[..., Any]]:
+def waiting_lightgbm(callbacks: Sequence[Any], objective: Any) -> list[Any]:
     """Return LightGBM's callbacks, of which early stopping waits for `first_stop`."""
     import lightgbm
 
     start = first_stop(objective)
 
-    def wait(stopping: Any) -> Callable[..., Any]:
+    def wait(stopping: Any) -> Any:
         def waiting(env: Any) -> None:
             begin = max(env.begin_iteration, start - 1)
             if env.iteration >= begin:
