@@ -52,11 +52,7 @@ class _Drawn(NamedTuple):
 
 
 def hand_over(
-    objective: Objective,
-    preds: npt.NDArray[Any],
-    data: HostData,
-    training: Training,
-    round: int,
+    objective: Objective, preds: npt.NDArray[Any], data: HostData, training: Training, round: int
 ) -> tuple[Float32s, Float32s]:
     """Return the gradient and Hessian of a boosting round as a host gets them."""
     # Without a Booster, only XGBoost's round tells whether it has warned before.
