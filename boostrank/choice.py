@@ -227,7 +227,7 @@ def choose_for_ranker(
         inner = type(ranker)(**{**ranker._without_stopping(params), **own})
         inner.fit(
             take(rows.X, train),
-            take(rows.y, train),
+            rows.y[train],
             qid=query[train],
             sample_weight=None if weight is None else weight[train],
             **({} if start is None else {ranker._rules.start: start[train]}),
@@ -236,13 +236,8 @@ def choose_for_ranker(
         scores = np.asarray(inner.predict(take(rows.X, test)), np.float64)
         return scores if start is None else scores + start[test]
 
+    rate = params[by_rate] or DEFAULT_RATE
     choice = choose_signal(
-        objective,
-        rows.y,
-        rows.group,
-        fit,
-        rounds=rounds,
-        learning_rate=params[by_rate] or DEFAULT_RATE,
-        weight=rows.weight,
+        objective, rows.y, rows.group, fit, rounds=rounds, learning_rate=rate, weight=rows.weight
     )
     return choice.objective, choice
