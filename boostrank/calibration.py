@@ -70,6 +70,8 @@ class _Calibrator(BaseEstimator):  # type: ignore[misc]
         t = targets(check_labels(y, len(s), AMOUNTS), check_positive("top", self.top))
         n = len(s)
         w = np.ones(n) if sample_weight is None else check_weight(sample_weight, n, n)
+        if not w.any():
+            raise ValueError("sample_weight must be above 0 somewhere, but all are 0")
         self._fit(s, t, w)
         return self
 

@@ -167,10 +167,10 @@ def soft_ndcg_bound(sigma: float, delta: float, n_docs: int, n_grades: int) -> f
     inf
     """
     x = check_positive("delta", delta) / (2.0 * check_positive("sigma", sigma))
-    n = check_count("n_docs", n_docs)
+    n, grades = check_count("n_docs", n_docs), check_count("n_grades", n_grades)
     e3 = math.erfc(x) * (1.0 + math.erf(x))
     if e3 * max(n - 1, 5) >= 1.0:
         return math.inf
     e1 = (n - 1) / (4.0 * x * math.sqrt(math.pi)) * math.exp(-x * x)
     e2 = math.sqrt(e3 / (1.0 - 5.0 * e3)) + 5.0 * e3
-    return 2.0 ** (check_count("n_grades", n_grades) - 1) * n * (e1 + e2)
+    return 2.0 ** (grades - 1) * n * (e1 + e2)

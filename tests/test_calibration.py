@@ -265,6 +265,9 @@ def test_calibrators_refuse_bad_input(kind):
 def test_platt_refuses_what_says_nothing():
     with pytest.raises(ValueError, match=r"^y must hold relevant documents and others"):
         Platt().fit([0.0, 1.0], [0, 0])
+    for calibrator in Platt(), Isotonic():
+        with pytest.raises(ValueError, match=r"^sample_weight must be above 0 somewhere"):
+            calibrator.fit([0, 1], [0, 1], sample_weight=[0, 0])
     with pytest.raises(ValueError, match=r"^scores must rise with relevance"):
         Platt().fit([0.0, 1.0], [1, 0])
 
@@ -300,6 +303,9 @@ def test_a_calibrated_ranker_learns_from_scores_of_unseen_queries():
     assert abs(p.mean() - test.y.mean() / 4) < 0.02
     with pytest.raises(ValueError, match=r"^folds must be at least 2"):
         CalibratedRanker(ranker, folds=1).fit(train.X, train.y, group=train.group)
+    mixed = np.random.default_rng(0).permutation(len(train.y))
+    with pytest.raises(ValueError, match=r"^X must have one row for each of the"):
+        both.fit(np.vstack([train.X[mixed], train.X[:9]]), train.y[mixed], qid=train.qid[mixed])
 
 
 FORMS = {

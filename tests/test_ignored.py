@@ -226,6 +226,9 @@ def test_cut_offs_are_honoured():
         lambda: lgb.train(params, _dataset(), 2, valid_sets=[_dataset()], callbacks=callbacks)
     )
     assert [list(each) for each in history.values()] == [["ndcg@2"]]
+    # "map" is part of another metric's name.
+    other = params | {"metric": "mape"}
+    assert "eval_at" in str(_warnings(lambda: lgb.train(other, _dataset(), 2))[0].message)
 
 
 ALONE = np.ones(len(DATA.y), dtype=int)

@@ -245,6 +245,8 @@ def test_metric_by_cutoff_less_a_baseline(ax):
 
 
 def test_query_differences(ax):
+    rounded = plot.query_differences([0.1 + 0.2, 1.0], [0.3, 1.0])
+    assert rounded.get_xlabel() == "queries: 0 worse, 2 equal, 0 better"
     values, baseline = [0.5, 0.9, 0.1, np.nan, 0.4, 0.7], [0.5, 0.6, 0.2, 0.5, 0.2, 0.4]
     plot.query_differences(values, baseline, ax=ax)
     worse, better = (patch.get_data() for patch in ax.patches)

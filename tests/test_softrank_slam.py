@@ -139,6 +139,8 @@ def test_theorem_2_speaks_where_the_paper_says():
     for n, share in product((6, 10, 100), (0.1, 0.2, 0.25, 0.3, 0.4, 1.0)):
         condition = share < 1 / (2 * erfinv(math.sqrt((n - 2) / (n - 1))))
         assert math.isfinite(soft_ndcg_bound(share * 3.0, 3.0, n, 3)) == condition
+    with pytest.raises(ValueError, match="n_grades must be at least 1"):
+        soft_ndcg_bound(1.0, 1.0, 10, 0)  # where the theorem does not hold
     # By hand, where it does: N = 10, K = 3, delta = 2, sigma = 1/2.
     e1 = 9 * 0.5 / (2 * 2 * math.sqrt(math.pi)) * math.exp(-4)
     e3 = 1 - math.erf(2) ** 2

@@ -9,7 +9,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from boostrank.lab.cli.output import say
+from boostrank.lab.cli.output import print_note, say
 
 WIDTHS = [60, 80, 120, 200]
 LONG = "sdcg:k=10,alpha=2.5,beta=0.75,normalize=False"
@@ -174,6 +174,11 @@ def test_no_message_goes_to_standard_output(stderr, monkeypatch, capsys):
     monkeypatch.setattr(sys, "stderr", stderr)
     say("a message")
     assert capsys.readouterr().out == ""
+
+
+def test_names_between_colons_are_no_pictures(capsys):
+    print_note("Written: a:apple:b")
+    assert capsys.readouterr().out == "Written: a:apple:b\n"
 
 
 def test_a_message_stands_above_the_progress_bar():

@@ -169,8 +169,8 @@ def group_folds(
     3
     """
     sizes = np.asarray(group)
-    # Nothing else tells how many documents there are.
-    boundaries = check_group(group, sizes.sum() if sizes.dtype.kind in "iuf" else 0)
+    # Nothing else tells how many documents there are. Queries without any are not dealt.
+    boundaries = np.unique(check_group(group, sizes.sum() if sizes.dtype.kind in "iuf" else 0))
     n_queries = len(boundaries) - 1
     least = 3 if check_flag("validation", validation) else 2
     if not least <= check_count("n_folds", n_folds) <= n_queries:

@@ -3,6 +3,7 @@
 Parameters that a host ignores with objectives not its own, labels and gradients that teach nothing.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.hosts.model_files import NAMES
+from boostrank.hosts.monitoring import LIGHTGBMS
 from boostrank.hosts.passes import Float32s
 from boostrank.hosts.training import Training
 from boostrank.hosts.undocumented import lightgbms_parameters
@@ -72,8 +74,6 @@ _METRICS = ("metric", *LIGHTGBMS_OTHER_NAMES["metric"])
 # What it reads with files only, and elsewhere ignores without a word.
 _OF_FILES = frozenset({"ignore_column", "ignore_feature", "blacklist", "weight_column",
                        "input_model", "model_input", "model_in"})  # fmt: skip
-# Its metrics that stop at `eval_at`: ndcg, map, and their aliases.
-_WITH_CUTOFFS = ("ndcg", "map", "mean_average_precision", "lambdarank", "rank", "xendcg", "xe_")
 #: What LightGBM's ranker passes on if no cut-off is given.
 DEFAULT_CUTOFFS = [1, 2, 3, 4, 5]
 _GAINS = ("label_gain", "ndcg_exp_gain")
@@ -119,7 +119,7 @@ def warn_of_ignored(objective: Objective, training: Training) -> None:
     }
     if training.host == "lightgbm" and not reporting_cutoffs.get():
         metrics = " ".join(str(params[name]) for name in _METRICS if name in params).lower()
-        if not any(word in metrics for word in _WITH_CUTOFFS):
+        if not {*LIGHTGBMS["ndcg"], *LIGHTGBMS["map"]}.intersection(re.findall(r"\w+", metrics)):
             ignored |= {
                 name: 'feval=boostrank.metric("ndcg@k")'
                 for name in EVAL_AT

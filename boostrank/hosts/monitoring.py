@@ -13,8 +13,8 @@ from boostrank.objectives.gains import Gain
 
 #: Used for evaluation sets unless `eval_metric` is given, and by `score`, where labels are grades.
 DEFAULT_METRIC = "ndcg@10"
-# LightGBM's names of the metrics that have a name in common with ours.
-_LIGHTGBMS = {
+#: LightGBM's names of the metrics that have a name in common with ours.
+LIGHTGBMS = {
     "ndcg": ("ndcg", "lambdarank", "rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart",
              "xendcg_mart"),
     "map": ("map", "mean_average_precision"),
@@ -73,7 +73,7 @@ def check_names(metrics: Iterable[Metric], lightgbms: Any, cutoffs: Any) -> None
         name = each.name.partition("@")
         taken = name[2] in map(str, np.ravel(cutoffs)) or name[0] == "auc"
         for word in words:
-            if taken and str(word).strip() in _LIGHTGBMS.get(name[0], ()):
+            if taken and str(word).strip() in LIGHTGBMS.get(name[0], ()):
                 raise ValueError(
                     f"{each.name!r} is in eval_metric and, as LightGBM's own, in metric={word!r}: "
                     "both would share one history; leave one out"

@@ -138,10 +138,8 @@ def read_rows(
         raise ValueError("X and y must have at least one document, got none")
     if rules is not None:
         X = features.read_features(X, rules, qid, y)
-        if X.shape[0] != n_docs:
-            raise ValueError(
-                f"X must have one row for each of the {n_docs} labels, got {X.shape[0]}"
-            )
+    if X.shape[0] != n_docs:
+        raise ValueError(f"X must have one row for each of the {n_docs} labels, got {X.shape[0]}")
     offset = None if offset is None else check_start(start, offset, n_docs)
     check_either(group, qid, prefix)
     if qid is None:

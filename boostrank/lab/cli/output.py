@@ -33,7 +33,7 @@ _NAME_WIDTH = 10
 
 def _console() -> Console:
     """Return a console for standard output."""
-    console = Console(markup=False, highlight=False)
+    console = Console(markup=False, emoji=False, highlight=False)
     if not console.is_terminal:
         columns = os.environ.get("COLUMNS", "")
         console.width = int(columns) if columns.isdecimal() and int(columns) else FILE_WIDTH

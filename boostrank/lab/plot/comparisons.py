@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from boostrank.lab import stats
 from boostrank.lab.plot.axes import (
     COLOURS,
     GREY,
@@ -261,7 +262,7 @@ def query_differences(values: Any, baseline: Any, *, ax: "Axes | None" = None) -
             f"baseline must have one value for each of the {len(mine)} queries of values, got "
             f"{len(theirs)}"
         )
-    differences = np.sort(mine - theirs)
+    differences = np.sort(stats.differences(mine, theirs))
     differences = differences[~np.isnan(differences)]
     if not len(differences):
         raise ValueError("values and baseline must have a query with a value in both, got none")
