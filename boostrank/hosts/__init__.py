@@ -25,6 +25,10 @@ The path of one gradient::
                                       write_derivatives    of each part
                                       one scale over all workers, floor, weights, float32
 
+The compiled loop over queries lies ten Python frames below the host's call. RankNet takes five
+passes over the documents: scores are checked, then the loss, two of sums, and float32. Gains and
+noise are passes of their own, and a mixture passes three times for each part.
+
 What stays from round to round is in four places: `training._known`, threads
 (``engine/threads.py``), compiled functions, and XGBoost's list of classes that are told the
 iteration.
