@@ -35,8 +35,9 @@ def differences(a: Floats, b: Floats) -> Floats:
 def paired_p_value(difference: Floats, *, seed: int, test: str = "randomisation") -> float:
     """Return p of a two-sided paired test; 1 if all pairs are equal, or there are fewer than two.
 
-    `differences` of all pairs are given, one per query; NaN are left out. docs/papers.md says what
-    each of `TESTS` looks at. With 13 pairs or fewer, "randomisation" tries all changes of signs.
+    `difference` has the `differences` of all pairs, one per query; NaN are left out. docs/papers.md
+    says what each of `TESTS` looks at. With 13 pairs or fewer, "randomisation" tries all changes of
+    signs, else 10,000 of them with this seed.
     """
     stats = load_stats()
     difference = difference[~np.isnan(difference)]
