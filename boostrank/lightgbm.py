@@ -240,7 +240,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         before = [] if start is None else start.feature_name()
         if trained.names is None and isinstance(names, str | None) and not made_up(before):
             kwargs["feature_name"] = before  # which LightGBM does not keep
-        reporting = ignored.reporting_cutoffs.set(True)
+        reporting = ignored.reporting_cutoffs.set(bool(metrics))
         try:
             super().fit(
                 train.X,

@@ -218,6 +218,10 @@ def test_cut_offs_are_honoured():
     with pytest.warns(UserWarning, match="Found 'eval_at' in params"):  # LightGBM's
         ranker = LGBMRanker(**plain, eval_at=[3]).fit(DATA.X, DATA.y, group=DATA.group, **evals)
     assert [list(each) for each in ranker.evals_result_.values()] == [["ndcg@3"]]
+    with pytest.warns(UserWarning, match="ignored by boostrank's .* eval_at"):
+        LGBMRanker(**plain, metric="mape").fit(
+            DATA.X, DATA.y, group=DATA.group, eval_at=[3], **evals
+        )
     # LightGBM's own NDCG has that cut-off too.
     params = {**QUIET, "objective": OURS, "metric": "ndcg", "eval_at": [2]}
     history = {}

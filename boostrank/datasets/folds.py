@@ -118,7 +118,7 @@ def group_folds(
     group : array_like of integers (n_queries,)
         Sizes of consecutive queries.
     n_folds : int, default 5
-        At least 2, or 3 with `validation`, and at most the number of queries.
+        At least 2, or 3 with `validation`, and at most the number of queries with documents.
     seed : int, optional
         Split the queries at random; equal seeds give equal folds. Default None: each part holds
         consecutive queries.
