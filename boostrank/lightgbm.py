@@ -207,8 +207,8 @@ class LGBMRanker(lightgbm.LGBMRanker):
             continued=None if start is None else features.trained_of(start, init_model),
             params=params | kwargs,
         )
-        columns = _listed(kwargs.get("categorical_feature", "auto"))
-        kwargs["categorical_feature"] = columns
+        if "categorical_feature" in kwargs:
+            kwargs["categorical_feature"] = _listed(kwargs["categorical_feature"])
         names = kwargs.get("feature_name")
         features.check_renaming(train.X, names, self._rules)
         if is_dart(params):  # must not measure the training set, which LightGBM knows by its y
@@ -219,6 +219,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
                     for i, rows in enumerate(evals)
                 ]
             evals = [own if rows.y is train.y else rows for rows in evals]
+        columns = kwargs.get("categorical_feature")
         if columns is None or columns == "auto":
             chosen = (params.get(name) for name in ignored.CATEGORICAL)
             columns = next((each for each in chosen if each is not None), [])
@@ -273,7 +274,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
             "sample_weight": sample_weight,
             "init_score": init_score,
             "callbacks": acting or None,
-            "categorical_feature": kwargs["categorical_feature"],
+            "categorical_feature": kwargs.get("categorical_feature"),
             "feature_name": names,
         }
         # "auto" is the default of the last two.
