@@ -146,6 +146,15 @@ def test_rankers_choose_and_say_what(ranker, stopping):
     np.testing.assert_array_equal(auto.predict(DATA.X), own.predict(DATA.X))
 
 
+def test_a_ranker_whose_fit_names_its_arguments_chooses_too():
+    class Named(LGBMRanker):
+        def fit(self, X, y, *, qid=None, sample_weight=None):
+            return super().fit(X, y, qid=qid, sample_weight=sample_weight)
+
+    ranker = Named(objective="auto", n_estimators=2, n_jobs=1, verbosity=-1)
+    assert ranker.fit(DATA.X, DATA.y, qid=DATA.qid).auto_ is not None
+
+
 def test_xgboosts_ranker_chooses_by_any_name_of_the_learning_rate():
     one, other = (
         XGBRanker(objective="auto", n_estimators=8, n_jobs=1, **{name: 0.02})

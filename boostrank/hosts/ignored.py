@@ -121,7 +121,7 @@ def warn_of_ignored(objective: Objective, training: Training) -> None:
         metrics = " ".join(str(params[name]) for name in _METRICS if name in params).lower()
         if not {*LIGHTGBMS["ndcg"], *LIGHTGBMS["map"]}.intersection(re.findall(r"\w+", metrics)):
             ignored |= {
-                name: 'feval=boostrank.metric("ndcg@k")'
+                name: 'boostrank.metric("ndcg@k")'
                 for name in EVAL_AT
                 if params.get(name) is not None and list(np.ravel(params[name])) != DEFAULT_CUTOFFS
             }

@@ -143,7 +143,7 @@ def jit_entry(function: F, *, borrows: bool = False) -> F:
 
 
 def _outside(function: Any) -> bool:
-    return not function.__module__.startswith(PACKAGE.partition(".")[0] + ".")
+    return not (function.__module__ or "").startswith(PACKAGE.partition(".")[0] + ".")
 
 
 def _cached(function: Any, options: dict[str, Any]) -> Any:
