@@ -58,12 +58,6 @@ def test_forward_folds_that_cannot_be(changes, error, message):
         boostrank.group_folds(SIZES, 5, **changes)
 
 
-def test_queries_without_documents_fill_no_fold():
-    np.testing.assert_equal(boostrank.group_folds([2, 0, 2], 2), boostrank.group_folds([2, 2], 2))
-    with pytest.raises(ValueError, match="n_folds must be from 2 to the number of queries, 2"):
-        boostrank.group_folds([2, 0, 2], 3)
-
-
 def test_positions_of_queries_rows_and_splitters_are_the_same_folds():
     queries = [([0, 1, 5], [7, 8]), ([2, 3], [9, 10, 11])]
     rows = [tuple(_rows(part) for part in fold) for fold in queries]

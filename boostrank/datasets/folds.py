@@ -118,7 +118,7 @@ def group_folds(
     group : array_like of integers (n_queries,)
         Sizes of consecutive queries.
     n_folds : int, default 5
-        At least 2, or 3 with `validation`, and at most the number of queries with documents.
+        At least 2, or 3 with `validation`, and at most the number of queries.
     seed : int, optional
         Split the queries at random; equal seeds give equal folds. Default None: each part holds
         consecutive queries.
@@ -169,8 +169,8 @@ def group_folds(
     3
     """
     sizes = np.asarray(group)
-    # Nothing else tells how many documents there are. Queries without any are not dealt.
-    boundaries = np.unique(check_group(group, sizes.sum() if sizes.dtype.kind in "iuf" else 0))
+    # Nothing else tells how many documents there are.
+    boundaries = check_group(group, sizes.sum() if sizes.dtype.kind in "iuf" else 0)
     n_queries = len(boundaries) - 1
     least = 3 if check_flag("validation", validation) else 2
     if not least <= check_count("n_folds", n_folds) <= n_queries:
