@@ -192,6 +192,11 @@ class Ranking:
         """Gain at each position of the ideal order."""
         return self._gains[_best_first(self._gains, self.boundaries)]
 
+    @cached_property
+    def no_gain(self) -> npt.NDArray[np.bool_]:
+        """Whether every order of a query has a DCG of 0."""
+        return np.asarray(self.total(self.ideal_gains * self.discount) == 0.0)
+
     def centred(self, values: Floats) -> Floats:
         """Values minus their query's mean, in units of their range; exactly 0 if all are equal."""
         # Differences of halves do not overflow.
@@ -234,6 +239,11 @@ class Ranking:
         """Weight of each position."""
         return self.rules.discounts(self.rank, self.sizes[self.query].astype(np.float64))
 
+    @cached_property
+    def hits(self) -> Floats:
+        """Number of relevant documents down to each position, including its run of ties."""
+        return _running(self.relevant, self.boundaries)[self.end]
+
 
 def ratio(above: Floats, below: npt.NDArray[Any]) -> Floats:
     """`above / below`; 0 where `below` is 0, which `_per_query` then fills."""
@@ -259,9 +269,7 @@ def _mean_ndcg(ranking: Ranking, k: int | None) -> Floats:
 
 
 def _average_precision(ranking: Ranking, k: int | None) -> Floats:
-    # Relevant documents down to each position, including its run of ties.
-    hits = _running(ranking.relevant, ranking.boundaries)[ranking.end]
-    precision = hits / ranking.rank[ranking.end]
+    precision = ranking.hits / ranking.rank[ranking.end]
     n_relevant = ranking.n_relevant
     if k is not None and not ranking.rules.ap_over_all_relevant:
         n_relevant = np.minimum(n_relevant, k)

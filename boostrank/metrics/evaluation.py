@@ -52,9 +52,7 @@ def _per_query(ranking: Ranking, name: MetricName) -> Floats:
 def _undefined(ranking: Ranking, metric: Metric) -> npt.NDArray[np.bool_]:
     """Tell for which queries a metric has no value: nothing is relevant, or has any gain."""
     nothing: npt.NDArray[np.bool_] = ranking.n_relevant == 0
-    if metric.normalised and not metric.labels:
-        nothing |= ranking.total(ranking.ideal_gains * ranking.discount) == 0.0
-    return nothing
+    return nothing | ranking.no_gain if metric.normalised and not metric.labels else nothing
 
 
 def _mean(ranking: Ranking, name: MetricName, weight: Floats | None) -> float:
