@@ -14,6 +14,7 @@ import numpy as np
 
 from boostrank.datasets.folds import group_folds
 from boostrank.hosts.rankers import Rows, objective_of, stretched, take
+from boostrank.hosts.stopping import rounds_before
 from boostrank.messages import warn
 from boostrank.metrics import evaluate, per_query_weight
 from boostrank.objectives import Blend, Objective
@@ -209,8 +210,7 @@ def choose_for_ranker(
     Its schedules end `rounds` after those done. `kwargs` are further arguments of `fit`.
     """
     made = objective_of(ranker)
-    before = done if made.start_round is None else made.start_round - 1
-    objective = stretched(made, before + rounds)
+    objective = stretched(made, rounds_before(made, done) + rounds)
     if not is_auto(objective):
         return objective, None
     params = ranker.get_params()

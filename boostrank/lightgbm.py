@@ -231,7 +231,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         done = 0 if start is None else start.current_iteration()
         objective, self.auto_ = choose_for_ranker(self, train, self.n_estimators, done, **kwargs)
         stopping = next((name for name in EARLY_STOPPING if params.get(name)), None)
-        if stopping is not None and first_stop(objective) > 1:
+        if stopping is not None and first_stop(objective, done) > 1:
             raise ValueError(
                 f"{stopping} would end the training of {objective.name} before the second of its "
                 "losses counts: pass fit callbacks=[lightgbm.early_stopping(...)], which waits"
@@ -254,7 +254,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
                 eval_init_score=[rows.offset for rows in evals] or None,
                 eval_group=[rows.group for rows in evals] or None,
                 eval_metric=metrics or None,
-                callbacks=waiting_lightgbm(monitoring.fresh(callbacks), self._objective),
+                callbacks=waiting_lightgbm(monitoring.fresh(callbacks), self._objective, done),
                 init_model=start,
                 **kwargs,
             )

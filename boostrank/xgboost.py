@@ -254,7 +254,10 @@ class XGBRanker(xgboost.XGBRanker):
                 evals_result=history,
                 verbose_eval=verbose,
                 xgb_model=start,
-                callbacks=[_Attributes(**attributes), *waiting_xgboost(callbacks, self.objective_)],
+                callbacks=[
+                    _Attributes(**attributes),
+                    *waiting_xgboost(callbacks, self.objective_, done),
+                ],
             )
         self._Booster = model_files.best_rounds(self._Booster)  # so that all predict the same
         warn_of_cut(self.objective_, history, rounds, done)

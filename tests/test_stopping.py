@@ -112,6 +112,20 @@ def test_the_first_round_that_may_be_the_best():
         "lambdarank",
     ):
         assert first_stop(other) == 1
+    fading = boostrank.Schedule(lambda m, total: "x", 3)
+    with pytest.raises(TypeError, match="schedule must be a number from 0 to 1, got 'x'"):
+        first_stop(mix.replace(schedule=fading))
+
+
+def test_the_wait_and_the_warning_count_from_start_round(host):
+    first = make(host, "regression", n_estimators=30).fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid)
+    again = {MODEL[host]: first}
+    cases = (1, again, 13, "13 of the 20"), (11, {}, 8, "18 of the 30"), (31, {}, 4, "34 of the 50")
+    for start, more, rounds, said in cases:
+        objective = boostrank.RegSHFSDCG(total_rounds=1, start_round=start)
+        with pytest.warns(UserWarning, match=f"ended early at round {said} over which"):
+            fitted = stopped_ranker(host, objective).fit(**stopping(host) | ROWS | more)
+        assert trained(fitted) == rounds
 
 
 WHOLE = make_ranking(90, 6, n_features=3, seed=1, noise=1.0)
