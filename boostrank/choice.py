@@ -6,9 +6,10 @@ only if that end is better. What is not ahead of the middle by more than a stand
 queries, is not chosen. The halves depend on the order of the queries, and so may the choice.
 """
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from boostrank.hosts.stopping import rounds_before
 from boostrank.messages import warn
 from boostrank.metrics import evaluate, per_query_weight
 from boostrank.objectives import Blend, Objective
-from boostrank.objectives.blend import AUTO, SETTINGS
+from boostrank.objectives.blend import SETTINGS, is_auto
 from boostrank.objectives.validation import (
     Floats,
     Integers,
@@ -26,6 +27,7 @@ from boostrank.objectives.validation import (
     check_group,
     check_labels,
     check_positive,
+    check_scores,
     differ,
 )
 
@@ -36,8 +38,8 @@ MIDDLE, NOISY, CLEAN = "medium", ("lowest", "low"), ("highest", "high")
 SPEED_UP, WAY = 4, 0.5
 LARGEST_RATE = 0.5
 METRIC = "ndcg@10"
-#: XGBoost's, where an estimator has None.
-DEFAULT_RATE = 0.3
+#: The hosts', where an estimator has None.
+DEFAULT_RATES = {"LightGBM": 0.1, "XGBoost": 0.3}
 
 #: Trains on rows and returns the scores of others:
 #: ``fit(objective, train_rows, test_rows, rounds, learning_rate)``.
@@ -77,11 +79,6 @@ class Choice:
         return f"{signal}: NDCG@10 on {n} queries, less that of medium: {', '.join(leads)}"
 
 
-def is_auto(objective: object) -> TypeGuard[Blend]:
-    """Tell whether an objective is to be set from the training data."""
-    return isinstance(objective, Blend) and objective.signal == AUTO
-
-
 def settings_of(objective: Objective) -> list[Objective]:
     """Return the objectives that may be trained: all settings of "auto", any other itself."""
     if is_auto(objective):
@@ -112,7 +109,8 @@ def choose_signal(
         Sizes of consecutive queries.
     fit : callable
         ``fit(objective, train_rows, test_rows, rounds, learning_rate)`` trains on some rows and
-        returns the scores of others, a float array (n_test_rows,).
+        returns the scores of others, a float array (n_test_rows,). A `ValueError` for "medium" says
+        that half of the queries are too few to train on: "medium" is chosen, with a warning.
     rounds : int
     learning_rate : float
         Those of the training that the choice is for.
@@ -126,7 +124,7 @@ def choose_signal(
     Raises
     ------
     TypeError, ValueError
-        For an argument of the wrong type or out of range.
+        For an argument of the wrong type or out of range, and for what `fit` returns.
 
     Examples
     --------
@@ -170,24 +168,35 @@ def choose_signal(
     halves = group_folds(sizes, 2, seed=objective.seed)
     shares = shares[counted] / shares[counted].mean()
 
-    def figures(signal: str) -> Floats:
+    def tested(signal: str) -> list[Floats]:
+        setting = objective.replace(signal=signal)
+        return [fit(setting, train, test, rounds, rate) for train, test in halves]
+
+    def figures(found: list[Floats]) -> Floats:
         scores = np.empty(len(y))
-        for train, test in halves:
-            scores[test] = fit(objective.replace(signal=signal), train, test, rounds, rate)
+        for (_, test), own in zip(halves, found, strict=True):
+            own = check_scores(own, "scores of fit")
+            if len(own) != len(test):
+                raise ValueError(
+                    f"fit must return one score for each of the {len(test)} rows that it tests, "
+                    f"got {len(own)}"
+                )
+            scores[test] = own
         return measured(scores)[counted]
 
     try:
-        base = figures(MIDDLE)
+        of_middle = tested(MIDDLE)
     except ValueError as error:
         warn(
             f'objective="auto" compares settings on halves of the training queries, on which the '
             f'host does not train ({error}); it takes signal="{MIDDLE}"'
         )
         return Choice(middle, {}, int(counted.sum()))
+    base = figures(of_middle)
     ahead: dict[str, tuple[float, float]] = {}
 
     def is_better(signal: str) -> bool:
-        less = figures(signal) - base
+        less = figures(tested(signal)) - base
         lead = float((shares * less).mean())
         error = float((shares * (less - lead)).std(ddof=1) / np.sqrt(len(less)))
         ahead[signal] = lead, error
@@ -225,18 +234,20 @@ def choose_for_ranker(
         if "callbacks" in params:  # they are for the training itself
             own["callbacks"] = None
         inner = type(ranker)(**{**ranker._without_stopping(params), **own})
-        inner.fit(
-            take(rows.X, train),
-            rows.y[train],
-            qid=query[train],
-            sample_weight=None if weight is None else weight[train],
-            **({} if start is None else {ranker._rules.start: start[train]}),
-            **kwargs,
-        )
-        scores = np.asarray(inner.predict(take(rows.X, test)), np.float64)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the training itself gives them
+            inner.fit(
+                take(rows.X, train),
+                rows.y[train],
+                qid=query[train],
+                sample_weight=None if weight is None else weight[train],
+                **({} if start is None else {ranker._rules.start: start[train]}),
+                **kwargs,
+            )
+            scores: Floats = inner.predict(take(rows.X, test))
         return scores if start is None else scores + start[test]
 
-    rate = params[by_rate] or DEFAULT_RATE
+    rate = params[by_rate] or DEFAULT_RATES[ranker._rules.host]
     choice = choose_signal(
         objective, rows.y, rows.group, fit, rounds=rounds, learning_rate=rate, weight=rows.weight
     )

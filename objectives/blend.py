@@ -31,7 +31,7 @@ When to use
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self, TypeGuard
 
 from .base import Objective
 from .gains import Gain, gain_field
@@ -117,10 +117,15 @@ class Blend(Mixture):
         if self.signal == AUTO:
             raise ValueError(
                 'signal="auto" is chosen from the training data by boostrank\'s rankers and '
-                f"commands; elsewhere name one of {', '.join(SETTINGS)}, or call "
-                "boostrank.choose_signal"
+                "commands, but not inside another objective; elsewhere name one of "
+                f"{', '.join(SETTINGS)}, or call boostrank.choose_signal"
             )
         return super()._at(round)
+
+
+def is_auto(objective: object) -> TypeGuard[Blend]:
+    """Tell whether an objective is to be set from the training data."""
+    return isinstance(objective, Blend) and objective.signal == AUTO
 
 
 @lru_cache  # called in every round

@@ -105,12 +105,28 @@ def test_halves_that_cannot_be_trained_on():
     assert "cannot be trained on" in str(choice)
 
 
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        (1.0, "scores of fit must have one dimension"),
+        (np.zeros(1), "fit must return one score for each of the 120 rows that it tests, got 1"),
+        (np.zeros((120, 1)), "scores of fit must have one dimension"),
+        (np.full(120, np.nan), "scores of fit must be finite"),
+    ],
+)
+def test_what_fit_returns_is_checked(scores, message):
+    with pytest.raises(ValueError, match=message):
+        choose_signal(
+            boostrank.Blend(), GRADES, GROUP, lambda *_: scores, rounds=100, learning_rate=0.1
+        )
+
+
 def test_until_it_is_chosen_it_computes_nothing():
     objective = pickle.loads(pickle.dumps(boostrank.objective("auto", seed=2)))
     assert objective == boostrank.Blend(signal="auto", seed=2)
     with pytest.raises(ValueError, match=r"^'auto' chooses signal from the data, got 'low'"):
         boostrank.objective("auto", signal="low")
-    with pytest.raises(ValueError, match=r"^signal=\"auto\" is chosen from the training data"):
+    with pytest.raises(ValueError, match=r"^signal=\"auto\" is chosen .* not inside another"):
         objective.grad_hess([0.0, 1.0], [1, 0], [2])
 
 
@@ -155,14 +171,29 @@ def test_a_ranker_whose_fit_names_its_arguments_chooses_too():
     assert ranker.fit(DATA.X, DATA.y, qid=DATA.qid).auto_ is not None
 
 
-def test_xgboosts_ranker_chooses_by_any_name_of_the_learning_rate():
+@pytest.mark.parametrize(
+    ("ranker", "given", "rate"),
+    [
+        (XGBRanker, {"eta": 0.02}, 0.02),
+        (XGBRanker, {"learning_rate": None}, 0.3),
+        (LGBMRanker, {"learning_rate": None}, 0.1),
+    ],
+)
+def test_rankers_choose_by_the_learning_rate_however_it_is_given(ranker, given, rate):
     one, other = (
-        XGBRanker(objective="auto", n_estimators=8, n_jobs=1, **{name: 0.02})
+        ranker(objective="auto", n_estimators=8, n_jobs=1, **params)
         .fit(DATA.X, DATA.y, group=DATA.group)
         .auto_
-        for name in ("eta", "learning_rate")
+        for params in (given, {"learning_rate": rate})
     )
     assert one == other
+
+
+def test_a_choice_repeats_no_warning():
+    ranker = LGBMRanker(objective="auto", lambdarank_truncation_level=5, **SMALL)
+    with pytest.warns(UserWarning, match="ignored by boostrank's blend") as seen:
+        ranker.fit(DATA.X, DATA.y, group=DATA.group, feature_name=list("uvwxy"))
+    assert len(seen) == 1
 
 
 def test_commands_choose_and_say_what(host):

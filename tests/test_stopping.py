@@ -161,6 +161,10 @@ def test_all_data_is_trained_for_the_rounds_that_were_chosen(host):
         own.set_params(callbacks=own.callbacks[1:])
     np.testing.assert_array_equal(whole.predict(WHOLE.X), fit(own, WHOLE).predict(WHOLE.X))
     np.testing.assert_array_equal(fitted.predict(WHOLE.X), chosen)  # as it was
+    for changes in ({"objective__gain": "linear"}, {"objective": "ranknet"}):
+        again = fitted.set_params(**changes).fit_all(WHOLE.X, WHOLE.y, qid=WHOLE.qid)
+        linear = fitted.objective_.replace(gain="linear")
+        assert again.objective_ == (boostrank.RankNet() if "objective" in changes else linear)
     with pytest.raises(ValueError, match="early stopping has chosen no rounds"):
         whole.fit_all(WHOLE.X, WHOLE.y, qid=WHOLE.qid)
 

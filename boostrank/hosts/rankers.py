@@ -25,6 +25,7 @@ from boostrank.hosts.stopping import in_proportion
 from boostrank.messages import LARGEST_GRADE, warn
 from boostrank.metrics import evaluate, per_query_weight
 from boostrank.objectives import Objective, Preferences, Schedule, Several
+from boostrank.objectives.blend import is_auto
 from boostrank.objectives.composite import Composite, all_inside
 from boostrank.objectives.pairs import Pairs
 from boostrank.objectives.positions import Positions
@@ -504,8 +505,9 @@ def fit_all(self: Any, X: Any, y: Any = None, **kwargs: Any) -> Any:
     features.check_counting(X, names, self.get_params(), self._rules)
     rounds = in_proportion(chosen - self._done, self._n_docs, _n_rows(X))
     params = self.get_params() | {"n_estimators": rounds}
-    if self.auto_ is not None:
-        params["objective"] = self.auto_.objective
+    made = objective_of(self)
+    if self.auto_ is not None and is_auto(made):
+        params["objective"] = made.replace(signal=self.auto_.objective.signal)
     if self.objective_.of_rows:
         own, alone = self.objective, isinstance(self.objective_, Preferences)
         if not alone or kwargs.get("pairs") is None:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from boostrank.choice import Choice, choose_signal, is_auto
+from boostrank.choice import Choice, choose_signal
 from boostrank.datasets import RankingData
 from boostrank.hosts.data import check_kept
 from boostrank.hosts.host_gain import with_gain_of
@@ -18,6 +18,7 @@ from boostrank.hosts.stopping import EARLY_STOPPING
 from boostrank.lab.environment import kernel_threads
 from boostrank.lab.settings import Settings
 from boostrank.objectives import Blend, Objective
+from boostrank.objectives.blend import is_auto
 from boostrank.objectives.gains import Gain
 from boostrank.objectives.validation import Floats, Integers
 

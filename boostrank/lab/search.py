@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from boostrank.choice import is_auto
 from boostrank.datasets import RankingData, group_folds
 from boostrank.hosts.model_files import check_stopping
 from boostrank.hosts.rankers import check_unbound
@@ -30,6 +29,7 @@ from boostrank.lab.stats import half_width
 from boostrank.messages import import_host, load, warn
 from boostrank.objectives import Objective, Schedule
 from boostrank.objectives.base import listed
+from boostrank.objectives.blend import is_auto
 from boostrank.objectives.validation import Floats, Integers, check_count
 
 if TYPE_CHECKING:
