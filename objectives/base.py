@@ -60,9 +60,9 @@ class Objective(ABC):
 
     Boosters call the object itself. It returns float32 gradients on one scale: gradient and Hessian
     are divided by the mean Hessian of the documents that have a gradient, over all workers that
-    train together. Newton steps do not change. Hessians are then floored at the objective's
-    `hessian_share` of their mean, before weights. `loss` and `grad_hess` do none of this and ignore
-    the parameters below.
+    train together. Newton steps do not change. Where there is a gradient, Hessians are then floored
+    at the objective's `hessian_share` of their mean, before weights. `loss` and `grad_hess` do none
+    of this and ignore the parameters below.
 
     Parameters
     ----------
@@ -122,8 +122,8 @@ class Objective(ABC):
     #: What holds for every choice of parameters.
     claims: ClassVar[Contract] = Contract()
 
-    #: Smallest Hessian that a booster should get, as a share of the mean over all documents with a
-    #: gradient.
+    #: Smallest Hessian that a booster should get where there is a gradient, as a share of the mean
+    #: over such documents.
     hessian_share: ClassVar[float] = 0.0
 
     if TYPE_CHECKING:  # every class declares it, as the last of its own fields, with its default

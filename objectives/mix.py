@@ -99,13 +99,15 @@ def _add_parts(
         begin, end = block_of(block, n_docs)
         grad, hess = derivatives[0]
         for i in range(begin, end):
+            floor = floors[0] if grad[i] != 0.0 else 0.0
             grad[i] = _in_unit(grad[i], factors[0])
-            hess[i] = _in_unit(max(hess[i], floors[0]), factors[0])
+            hess[i] = _in_unit(max(hess[i], floor), factors[0])
         for part in range(1, len(factors)):
             own_grad, own_hess = derivatives[part]
             for i in range(begin, end):
+                floor = floors[part] if own_grad[i] != 0.0 else 0.0
                 grad[i] += _in_unit(own_grad[i], factors[part])
-                hess[i] += _in_unit(max(own_hess[i], floors[part]), factors[part])
+                hess[i] += _in_unit(max(own_hess[i], floor), factors[part])
 
 
 class Sum(Composite):

@@ -312,7 +312,8 @@ def test_without_rescaling_a_host_gets_what_grad_hess_returns(objective, data):
     mean = mean_hessian(grad, hess)
     got_grad, got_hess = raw(y, scores, None, group)
     np.testing.assert_array_equal(got_grad, grad.astype(np.float32))
-    least = max(raw.hessian_share, HOST_HESSIAN_FLOOR) * mean
+    least = np.where(grad != 0.0, raw.hessian_share, HOST_HESSIAN_FLOOR) * mean
+    least = np.maximum(least, HOST_HESSIAN_FLOOR * mean)
     if isinstance(objective, Mixture):  # floored part by part: a little higher in places
         assert (got_hess >= hess * (1.0 - 1e-5)).all()
         np.testing.assert_allclose(got_hess, hess, rtol=1e-5, atol=0.1 * mean)
@@ -340,6 +341,18 @@ def test_training_survives_mostly_degenerate_queries(host, objective):
     assert np.isfinite(scores).all()
     ndcg = boostrank.evaluate(scores, d.y, d.group, ("ndcg",), per_query=True)["ndcg"]
     assert np.mean(ndcg[d.y.reshape(-1, 10).any(axis=1)]) > 0.95
+
+
+def test_queries_that_teach_nothing_change_no_leaf(objective, data):
+    """Where there is no gradient, no Hessian but the hosts' floor may weigh on a leaf."""
+    alike, teach = np.ones(30), len(data.y)  # after them: a query of one grade, ten of one document
+    y, group = np.r_[data.y, alike], np.r_[data.group, 20, np.ones(10, int)]
+    scores = np.random.default_rng(2).normal(size=len(y))
+    with_them = np.array(objective(y, scores, None, group))
+    without = objective(data.y, scores[:teach], None, data.group)
+    if not with_them[0, teach:].any():  # else they do teach something
+        np.testing.assert_allclose(with_them[:, :teach], without, rtol=1e-6)
+        np.testing.assert_allclose(with_them[1, teach:], HOST_HESSIAN_FLOOR, rtol=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore:labels above 30")

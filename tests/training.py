@@ -133,11 +133,12 @@ def host_gradients(objective, scores, y, group, round, weight=1.0):
             g, h = part.grad_hess(seen, y, group, round=round)
             mean = mean_hessian(g, h)
             grad = grad + g * (factor / mean)
-            hess = hess + np.maximum(h, part.hessian_share * mean) * (factor / mean)
+            floor = np.where(g != 0.0, part.hessian_share * mean, 0.0)
+            hess = hess + np.maximum(h, floor) * (factor / mean)
     mean = mean_hessian(grad, hess)
     if np.ndim(weight):  # 1 on average
         weight = weight * (np.count_nonzero(weight) / np.sum(weight, dtype=np.float64))
-    hess = np.maximum(hess / mean, share) * weight
+    hess = np.maximum(hess / mean, np.where(grad != 0.0, share, 0.0)) * weight
     hess = np.maximum(hess, HOST_HESSIAN_FLOOR)
     return (grad / mean * weight).astype(np.float32), hess.astype(np.float32)
 

@@ -1,7 +1,8 @@
 """From scores to the gradients that a host gets: one function for each step.
 
 Hessians are floored twice here: at the objective's `hessian_share` of their mean before weights are
-applied, and at `HOST_HESSIAN_FLOOR` of it after.
+applied, where there is a gradient, and at `HOST_HESSIAN_FLOOR` of it after. So queries that teach
+nothing change no leaf.
 """
 
 import itertools

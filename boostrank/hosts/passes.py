@@ -22,8 +22,8 @@ def to_float32(
 ) -> tuple[Float32s, Float32s, int]:
     """Return what a host gets, and the first row that is not finite, or -1.
 
-    Gradients and Hessians are divided by `unit`. Hessians are at least `least` before weights and
-    `floor` after. Without weights, all are 1.
+    Gradients and Hessians are divided by `unit`. Hessians are at least `least` before weights, if
+    there is a gradient, and `floor` after. Without weights, all are 1.
     """
     grad32, hess32 = np.empty(len(grad), np.float32), np.empty(len(grad), np.float32)
     scale = unit, weight, least, floor
@@ -82,7 +82,8 @@ def _to_float32(
         bad = 0
         for i in range(begin, end):
             w = weight[i] if len(weight) > 0 else 1.0
+            low = least if grad[i] != 0.0 else 0.0
             grad32[i] = _in_order(grad[i], share, -np.inf, w)
-            hess32[i] = max(_in_order(hess[i], share, least, w), floor)
+            hess32[i] = max(_in_order(hess[i], share, low, w), floor)
             bad += 0 if np.isfinite(grad32[i]) and np.isfinite(hess32[i]) else 1
         broken[block, 0] = bad

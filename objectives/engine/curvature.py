@@ -6,8 +6,9 @@ Three floors keep Newton steps finite, in this order:
 floor                 relative to                  applied
 ====================  ===========================  =================================================
 `HESSIAN_FLOOR`       nothing: absolute            by kernels, to every Hessian of `grad_hess`
-`hessian_share`       the mean Hessian             for boosters, by ``hosts/handover.py`` and, for
-                                                   the parts of a mixture, by `mix.on_one_scale`
+`hessian_share`       the mean Hessian             for boosters, where there is a gradient, by
+                                                   ``hosts/handover.py`` and, for the parts of a
+                                                   mixture, by `mix.on_one_scale`
 `HOST_HESSIAN_FLOOR`  the mean Hessian             for boosters, by ``hosts/handover.py``, after
                                                    weights
 ====================  ===========================  =================================================
