@@ -67,7 +67,8 @@ class Schedule:
         count as the last.
     first, last : float, optional
         Values in the first and in the last round, positive. Default for halving: 64 and 1/64;
-        linear and geometric need both.
+        linear and geometric need both. Halving with fewer rounds than values leaves some out, also
+        `last`.
 
     Raises
     ------
@@ -136,8 +137,13 @@ class Schedule:
         Returns
         -------
         float
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `round` is no whole number from 1.
         """
-        m = min(round, self.total_rounds)
+        m = min(check_count("round", round), self.total_rounds)
         if callable(self.shape):
             return self.shape(m, self.total_rounds)
         return _SHAPES[self.shape][0](m, self.total_rounds, *self._ends())

@@ -48,6 +48,8 @@ def test_linear_and_geometric_go_straight_from_first_to_last():
 )
 def test_every_shape(schedule):
     assert schedule(8) == schedule(1000) == schedule(7)
+    with pytest.raises(ValueError, match="round must be at least 1, got 0"):
+        schedule(0)
     assert pickle.loads(pickle.dumps(schedule)) == schedule
     objective = boostrank.SDCG(alpha=schedule)
     assert repr(schedule) in repr(objective)
