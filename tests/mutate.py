@@ -164,7 +164,6 @@ EQUIVALENT = {
     "bisection.halve: lowest + 1 => lowest - 1",
     "bisection.halve: lowest + 1 => lowest + 2 (2)",  # another cut
     "engine/pairs.add_blocks: counts[j] == 0.0 => counts[j] == 1.0 (2)",
-    "jit.__init__: faster == flags => faster != flags",
     "jit.__init__: self.state.flags.noalias = True => self.state.flags.noalias = False",
     'jit: {**OPTIONS, "no_cpython_wrapper": True, "pipeline_class": _Helper} => {**OPTIONS,'
     ' "no_cpython_wrapper": False, "pipeline_class": _Helper}',
