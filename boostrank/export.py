@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from boostrank.datasets.tables import by_feature
 from boostrank.messages import few, warn
 from boostrank.objectives.validation import check_choice, hint
 from boostrank.trees import Forest, Singles, Tree, neighbours, read_forest
@@ -115,12 +116,18 @@ def _with_features(forest: Forest, features: Sequence[str] | None) -> Forest:
                 f"which has no names, got {len(names)}"
             )
         return forest._replace(names=names)
+    known = by_feature(names, forest.names)
     place = {}
     for i in forest.used:
         name = forest.names[i]
-        if name not in names:
+        if name not in known:
             raise ValueError(f"features must have the model's {name!r}{hint(name, names)}")
-        place[i] = names.index(name)
+        if len(known[name]) > 1:
+            both = " and ".join(map(repr, known[name]))
+            raise ValueError(
+                f"features has {both}, which may both be the model's {name!r}; leave one out"
+            )
+        place[i] = names.index(known[name][0])
     trees = [
         tree._replace(feature=np.array([place[i] for i in tree.feature.tolist()], dtype=np.int64))
         for tree in forest.trees

@@ -433,6 +433,9 @@ def test_predict_refuses_another_number_of_features(host, name, parts, tmp_path)
     narrow = write(tmp_path / "narrow.txt", svmlight(RankingData(X[:, :4], y, qid)))
     padded = np.hstack([X[:, :4], np.zeros((len(X), 1))])
     np.testing.assert_array_equal(scores_of(model, narrow), load_model(model).predict(padded))
+    own = [f"Column_{i}" if host == "lightgbm" else f"f{i}" for i in range(5)]
+    pd.DataFrame(X[:, ::-1], columns=own[::-1]).to_csv(table, index=False)
+    np.testing.assert_array_equal(scores_of(model, table), load_model(model).predict(X))
 
 
 @MODELS

@@ -189,6 +189,12 @@ def test_names_of_features(host, to):
     store[1] = "X_1"
     with pytest.raises(ValueError, match=r"must have the model's 'x_1'; did you mean 'X_1'\?"):
         boostrank.export(booster, to, features=store)
+    store[1] = "x 1"  # as the column may be called that the model calls x_1
+    if to != "vespa":  # which has no such names
+        got = engines.ENGINES[to](boostrank.export(booster, to, features=store), store, moved)
+        np.testing.assert_array_equal(got[:, -8:], by_tree(booster, X, 8))
+    with pytest.raises(ValueError, match="has 'x 1' and 'x_1', which may both be the"):
+        boostrank.export(booster, to, features=[*store, "x_1"])
 
 
 @pytest.mark.filterwarnings("ignore:RankLib takes missing values for 0")

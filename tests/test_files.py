@@ -445,7 +445,10 @@ def test_columns_go_by_position_only_if_no_name_is_known():
     frame = pd.DataFrame({"x": [1.0], "y": [2.0]})
     with pytest.warns(UserWarning, match="no column has the name of a feature of the model"):
         assert features_of_table(Table(frame), Columns(), ["a", "b"]).tolist() == [[1, 2]]
-    assert features_of_table(Table(frame), Columns(), []).tolist() == [[1, 2]]  # not a word
+    for names in (["f0", "f1"], ["x", "f1"]):
+        with pytest.warns(UserWarning, match="model have no names: the table's 2 columns"):
+            X = features_of_table(Table(frame), Columns(), names, made_up=True)
+        assert X.tolist() == [[1, 2]]
 
 
 @pytest.mark.parametrize("rows", [["1,1,3,3"], [f"{i % 2},1,3,3" for i in range(9)]])

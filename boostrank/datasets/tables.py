@@ -389,34 +389,45 @@ def judgements(tables: Sequence[Table], columns: Columns) -> RankingData:
     return RankingData.concat(_by_query(tables, columns.qid, rows, y, ids, doc_id))
 
 
+def by_feature(columns: Sequence[Any], names: Sequence[str]) -> dict[str, list[Any]]:
+    """Return columns by what a model whose features have these names would call each."""
+    known: dict[str, list[Any]] = {}
+    own = set(names)
+    for column in columns:
+        known.setdefault(column if column in own else feature_name(column), []).append(column)
+    return known
+
+
 def features_of_table(
     table: Table,
     columns: Columns,
     names: Sequence[str],
     categories: Mapping[str, Sequence[Any]] | None = None,
+    *,
+    made_up: bool = False,
 ) -> Floats:
     """Return the features of documents to be scored, as numbers; labels and queries may be absent.
 
     The model's features have these `names`. If the table has them, they are taken by name; if it
-    has none of them, all of its features in their order, with a warning. `categories` are the
-    values of the model's categories, by feature; others become missing values.
+    has none of them, all of its features in their order, with a warning. Names that a host has
+    `made_up` count only if the table has them all. `categories` are the values of the model's
+    categories, by feature; others become missing values.
 
     A feature that the table lacks is a ValueError, if it has others, or if the model has
     categories; so are numbers that are infinite.
     """
-    known: dict[str, list[Any]] = {}
-    own = set(names)
-    for name in table.names:
-        known.setdefault(name if name in own else feature_name(name), []).append(name)
+    known = by_feature(table.names, names)
     words = categories or {}
-    if words or any(name in known for name in names):
+    enough = all if made_up else any
+    if words or enough(name in known for name in names):
         chosen = {name: _named(name, known, names, table, columns) for name in names}
     else:
         chosen = {name: name for name in _without_index(table, columns)}
-        if names:
+        if len(chosen) == len(names):  # others are refused
+            unnamed = "the features of the model have no names"
+            why = unnamed if made_up else "no column has the name of a feature of the model"
             warn(
-                f"{table.where()}no column has the name of a feature of the model: its "
-                f"{len(chosen)} columns are taken in their order"
+                f"{table.where()}{why}: the table's {len(chosen)} columns are taken in their order"
             )
     cure = "the model's features are numbers"
     return np.column_stack(

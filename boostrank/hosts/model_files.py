@@ -297,14 +297,20 @@ def outputs_of_xgboost(learner: dict[str, Any]) -> int:
     return max(int(params["num_class"]), int(params.get("num_target", 1)), 1)
 
 
+def names_of_array(host: str, width: int) -> list[str]:
+    """Return what a host calls the features of an array."""
+    word = {"lightgbm": "Column_", "xgboost": "f"}[host]
+    return [f"{word}{i}" for i in range(width)]
+
+
 def made_up(names: Sequence[str]) -> bool:
     """Tell whether LightGBM made the names of features up, as it does for arrays."""
-    return list(names) == [f"Column_{i}" for i in range(len(names))]
+    return list(names) == names_of_array("lightgbm", len(names))
 
 
 def xgboost_names(booster: Any) -> list[str]:
     """Return the names of an XGBoost booster's features, as it calls them if it was given none."""
-    return booster.feature_names or [f"f{i}" for i in range(booster.num_features())]
+    return booster.feature_names or names_of_array("xgboost", booster.num_features())
 
 
 def booster_of(model: Any, host: str = "") -> Any:

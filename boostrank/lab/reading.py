@@ -21,6 +21,7 @@ from boostrank.datasets.tables import (
     read_parts,
     read_tables,
 )
+from boostrank.hosts.model_files import names_of_array
 from boostrank.lab.folds import Folds, given_folds, rotation, warn_of_order
 from boostrank.lab.models import FileModel
 from boostrank.messages import warn
@@ -39,7 +40,9 @@ def load_features(data: list[Path], named: Columns, model: FileModel) -> tuple[F
     if are_tables(data, named):
         text = [name for name, words in known.items() if all(isinstance(w, str) for w in words)]
         tables = read_tables(data, named, text)
-        X = [features_of_table(table, named, names, known) for table in tables]
+        of_host = not names
+        names = names or names_of_array(model.host, trained.width)
+        X = [features_of_table(table, named, names, known, made_up=of_host) for table in tables]
         if trained.sparse and any((one == 0.0).any() for one in X):
             raise ValueError(
                 f"{data[0]}: a table has zeros, but the model was trained on a sparse matrix, and "
