@@ -69,8 +69,9 @@ def _good(tmp_path, lines, end="\n"):
         ([HEADER, ROWS[0], "", "0,7,inf,1"], "line 4: column 'a' must be finite"),
         ([HEADER, ROWS[0], "0,,1,1"], "line 3: column 'qid' must have an id for every document"),
         ([HEADER, ROWS[0], "0,NA,1,1"], "line 3: column 'qid' .* which NA, NULL, nan and the like"),
+        ([HEADER, ROWS[0], "0,7.0,1,1"], "line 3: column 'qid' has '7.0', and '7' in line 2"),
     ],
-    ids=range(26),
+    ids=range(27),
 )
 def test_csv_of_the_wrong_shape_or_values_is_refused(tmp_path, lines, message):
     with pytest.raises(ValueError, match=message) as caught:
@@ -86,7 +87,7 @@ def test_csv_of_the_wrong_shape_or_values_is_refused(tmp_path, lines, message):
         [f"\ufeff{HEADER}", *ROWS],
         ["", HEADER, "", ROWS[0], "   ", *ROWS[1:]],
         ['"label","qid","a","b"', '"1","7","0.5","1"', *ROWS[1:]],
-        [HEADER, "1.0, 7.0,.5,1", *ROWS[1:]],
+        [HEADER, "1.0, 7.0,.5,1", "0, 7.0,.25,2", ROWS[2]],
     ],
     ids=range(5),
 )

@@ -97,7 +97,7 @@ class Lines:
         if tokens and tokens[0].startswith(b"qid"):
             token = tokens.pop(0)
             if not re.fullmatch(rb"qid:[+-]?\d{1,19}", token) or abs(int(token[4:])) >= 2**63:
-                return f"the query must be qid: and a 64-bit whole number, got {shown(token)}"
+                return f"the query must be qid: and a whole number of int64, got {shown(token)}"
         previous = -1
         for token in tokens:
             index, colon, value = token.partition(b":")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.datasets.csv_files import integers_of_text, read_csv
+from boostrank.datasets.csv_files import integers_of_text, line_of_row, read_csv
 from boostrank.datasets.files import check_companions, what_it_is, without_compression
 from boostrank.datasets.frames import Table
 from boostrank.datasets.ids import check_ids, is_missing, join_ids
@@ -95,8 +95,24 @@ def read_tables(paths: Sequence[Any], columns: Columns, words: Collection[str] =
         if texts:  # one type for all
             read = integers_of_text(np.concatenate([table.values(name) for table in texts]))
             for table, own in zip(texts, _by_table(read, texts), strict=True):
+                if name in columns.ids:
+                    _check_written_alike(table, name, own)
                 table.frame[name] = own
     return tables
+
+
+def _check_written_alike(table: Table, name: str, ids: npt.NDArray[Any]) -> None:
+    """Refuse whole numbers of CSV that are written in two ways, as 1 and 1.0: one id or two."""
+    texts = table.values(name).tolist()
+    first: dict[Any, int] = {}
+    for row, (text, number) in enumerate(zip(texts, ids.tolist(), strict=True)):
+        before = first.setdefault(number, row)
+        if isinstance(number, int) and text != texts[before]:
+            assert table.path is not None
+            raise ValueError(
+                f"{table.where(row)}column {name!r} has {text!r}, and {texts[before]!r} in line "
+                f"{line_of_row(table.path, before)}: write one id in one way, and two ids as words"
+            )
 
 
 def _by_table(values: npt.NDArray[Any], tables: Sequence[Table]) -> list[npt.NDArray[Any]]:
