@@ -577,6 +577,9 @@ def test_validation_data_has_the_features_of_training(tmp_path):
     assert beyond in refused(*args)
     valid.write_text("0 qid:1 1:1\n0 qid:1 2:2\n", encoding="utf-8")
     assert f"{valid}: no query counts in NDCG@10" in refused(*args)
+    valid.write_text("1 qid:1 1:1\n1 qid:1 1:2\n1 qid:2 1:1\n0 qid:3 1:1\n", encoding="utf-8")
+    assert f"{valid}: NDCG@10, by which --valid stops the training, is the" in refused(*args)
+    run(*args, "--metric", "logloss")
 
 
 def test_files_that_number_features_differently_are_refused(tmp_path):

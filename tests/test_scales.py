@@ -63,7 +63,7 @@ def test_a_metric_smaller_than_xgboosts_decimals(data):
 
 def test_an_evaluation_set_that_says_nothing(host, data):
     model = make_ranker(host, early_stopping_rounds=3)
-    with pytest.warns(UserWarning, match="Early stopping would keep the first tree"):
-        model.fit(
-            data.X, data.y, qid=data.qid, eval_set=[(data.X, 0 * data.y)], eval_qid=[data.qid]
-        )
+    for label, why in (0.0, "is not defined for an"), (1.0, "is the same for every order of an"):
+        evaluated = {"eval_set": [(data.X, 0.0 * data.y + label)], "eval_qid": [data.qid]}
+        with pytest.warns(UserWarning, match=f"{why}.*Early stopping would keep the first tree"):
+            model.fit(data.X, data.y, qid=data.qid, **evaluated)

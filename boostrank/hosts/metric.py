@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from boostrank.hosts.data import HostData, check_part, read
 from boostrank.hosts.undocumented import xgboost_callbacks
@@ -14,7 +15,7 @@ from boostrank.metrics.definitions import METRICS, parse_name
 from boostrank.metrics.evaluation import evaluate
 from boostrank.objectives.base import ShownSignature
 from boostrank.objectives.gains import Gain
-from boostrank.objectives.validation import check_positive
+from boostrank.objectives.validation import check_positive, differ
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,12 @@ class Metric:
                 f"{self.name} is not defined for an evaluation set: none of its {len(data.group)} "
                 "queries has, say, a relevant document. Early stopping would keep the first tree"
             )
+        elif self.larger_is_better and not _differ(data).any():
+            warn(
+                f"{self.name} is the same for every order of an evaluation set: none of its "
+                f"{len(data.group)} queries has two different labels. Early stopping would keep "
+                "the first tree"
+            )
         if data.host == "xgboost":
             kind = METRICS[parse_name(self.name, self.convention).metric]
             if 0 < abs(value) < 1e-4 and not kind.compares_orders:
@@ -107,6 +114,10 @@ class Metric:
                 f"better for {self.name}; pass callbacks="
                 f"[xgboost.callback.EarlyStopping(rounds=..., maximize={upwards})]"
             )
+
+
+def _differ(data: HostData) -> npt.NDArray[np.bool_]:
+    return differ(np.asarray(data.labels), np.append(0, np.cumsum(data.group)))
 
 
 def metric(

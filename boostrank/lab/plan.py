@@ -108,6 +108,20 @@ def counted_queries(data: RankingData, settings: Settings, also: Sequence[str] =
     return ~np.isnan(values[settings.metric])
 
 
+def queries_that_choose(data: RankingData, settings: Settings) -> Counted:
+    """Tell for each query whether it counts in the metric, and not alike for every order."""
+    counted = counted_queries(data, settings)
+    if not parse_name(settings.metric, settings.convention).larger_is_better:
+        return counted  # of probabilities, which even equal labels tell apart
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        best, worst = (
+            settings.measure(scores, data, (settings.metric,))[settings.metric]
+            for scores in (data.y, -data.y)
+        )
+    return np.asarray(counted & (best != worst))
+
+
 def _needed(settings: Settings) -> str:
     """Say what a query must have to count in the metric."""
     metric = METRICS[parse_name(settings.metric, settings.convention).metric]

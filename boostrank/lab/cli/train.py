@@ -20,7 +20,7 @@ from boostrank.lab.learners import BUILTINS
 from boostrank.lab.model import Stopping
 from boostrank.lab.models import HOSTS, FileModel, installed, load_model
 from boostrank.lab.naming import label_of, parse_objective
-from boostrank.lab.plan import counted_queries, queries_left_out
+from boostrank.lab.plan import counted_queries, queries_left_out, queries_that_choose
 from boostrank.lab.reading import load_features, read_with_valid
 from boostrank.lab.settings import Settings
 from boostrank.lab.words import counted
@@ -175,6 +175,12 @@ def train(
             raise ValueError(
                 f"{valid}: no query counts in {settings.metric.upper()}, by which --valid stops "
                 "the training; use other queries or another --metric"
+            )
+        if not queries_that_choose(held, settings).any():
+            raise ValueError(
+                f"{valid}: {settings.metric.upper()}, by which --valid stops the training, is the "
+                "same for every order of each query, as where all labels are equal; use other "
+                "queries or another --metric"
             )
         if left_out := queries_left_out(held_counted, settings):
             say(f"{valid}: {left_out}")
