@@ -9,7 +9,9 @@ from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit
 
 import boostrank
 from boostrank.datasets import RankingData, letor_folds, make_ranking
+from boostrank.datasets.tables import Columns
 from boostrank.lab.folds import given_folds, note_on_time, query_positions, rotation
+from boostrank.lab.reading import read_folds
 
 SIZES = np.array([3, 1, 4, 2, 5, 2, 1, 3, 2, 4, 1, 2])
 DATA = RankingData(
@@ -160,3 +162,5 @@ def test_queries_out_of_order_are_said_if_folds_go_forward():
     assert not note(replace(DATA, qid=DATA.qid + 2000), KFold(3))
     words = RankingData(DATA.X, DATA.y, np.repeat(list("lkjihgfedcba"), SIZES))
     given_folds(words, TimeSeriesSplit(2))  # the ids say nothing about time
+    with pytest.warns(UserWarning, match="ids such as 'l' do not tell whether it is that of time"):
+        read_folds(words, Columns(), seed=0, shuffle=False, forward=True)

@@ -108,6 +108,20 @@ def warn_of_order(data: RankingData) -> None:
         )
 
 
+def warn_of_unknown_order(data: RankingData) -> None:
+    """Warn if the ids of queries do not tell whether they ascend in time, as `warn_of_order` does.
+
+    Only for who asks for folds forward in time: others may just have their last queries test.
+    """
+    ids = data.qid[query_starts(data.qid)[0]]
+    if ids.dtype.kind not in "iu" and not _are_dates(ids):
+        warn(
+            "the folds go forward through the queries in the order of the data, and ids such as "
+            f"{str(ids[0])!r} do not tell whether it is that of time; sort the data by time, and "
+            "write the ids as 2024-01-31 to have the order checked"
+        )
+
+
 def _held_out(number: int, train: Integers, test: Integers) -> tuple[Integers, Integers, Integers]:
     """Return a fold with some of its training queries as the validation part."""
     train = np.sort(train)

@@ -22,7 +22,7 @@ from boostrank.datasets.tables import (
     read_tables,
 )
 from boostrank.hosts.model_files import names_of_array
-from boostrank.lab.folds import Folds, given_folds, rotation, warn_of_order
+from boostrank.lab.folds import Folds, given_folds, rotation, warn_of_order, warn_of_unknown_order
 from boostrank.lab.models import FileModel
 from boostrank.messages import warn
 from boostrank.objectives.validation import Floats
@@ -146,6 +146,7 @@ def read_folds(
             made = given_folds(whole, folds)
             source += f", {len(made.positions)} folds as given"
         else:
+            warn_of_unknown_order(whole)
             rows = group_folds(whole.group, N_PARTS, forward=True, gap=gap, validation=True)
             made = given_folds(whole, rows)
             source += f", {N_PARTS} folds forward in time, gap {gap}"

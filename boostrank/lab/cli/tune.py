@@ -9,6 +9,7 @@ from boostrank.datasets import group_folds
 from boostrank.datasets.tables import Columns
 from boostrank.lab import search
 from boostrank.lab.cli import options, output
+from boostrank.lab.folds import warn_of_unknown_order
 from boostrank.lab.learners import BUILTINS, Learner
 from boostrank.lab.models import HOSTS, installed
 from boostrank.lab.naming import parse_objectives
@@ -87,7 +88,10 @@ def tune(
     source, read = read_whole(data or [], options.columns(label, qid, drop, categorical), seed)
     if not keep_order:
         read = read.shuffle_within_queries(seed)
-    own_folds = group_folds(read.group, folds, forward=True, gap=gap) if forward else None
+    own_folds = None
+    if forward:
+        warn_of_unknown_order(read)
+        own_folds = group_folds(read.group, folds, forward=True, gap=gap)
     tuned: list[search.Tuned] = []
     progress = output.progress_bar("trials", len(chosen) * trials)
     try:
