@@ -142,7 +142,8 @@ def test_the_simulator_refuses_bad_arguments(data, change, message):
 @pytest.mark.parametrize(
     ("clicks", "position", "message"),
     [
-        ([0, 2], [1, 2], "^clicks must be 0 or 1"),
+        ([0, 2], [1, 2], "^clicks must be 0 or 1, got 2$"),
+        ([0, np.nan], [1, 2], "^clicks must be 0 or 1, got nan$"),
         ([0, 1], [0, 1], "^position must hold whole numbers from 1, got 0.* add 1 where"),
         ([0, 1], [2, 3], "^position must be ranks from 1"),
         ([0, 1], [1], "^position must be one rank for each of the 2 documents"),

@@ -45,8 +45,8 @@ def test_figures_are_those_of_trec_eval(tmp_path):
     rng = np.random.default_rng(0)
     documents = [*(f"d{i}" for i in range(12)), "é1", "Z", "a"]
     for _ in range(30):
-        run = {"q0": {"d0": 1.0}}
-        judged = {"q0": {"d0": 1}}
+        run = {"q0": {"http://d0": 1.0}}
+        judged = {"q0": {"http://d0": 1}}
         for query in (f"q{i}" for i in range(1, 6)):
             if rng.random() < 0.9:
                 found = rng.choice(documents, rng.integers(1, 10), replace=False)

@@ -23,6 +23,7 @@ from boostrank.objectives.validation import (
     check_scores,
     check_seed,
     check_share,
+    check_vector,
     check_whole,
 )
 
@@ -213,9 +214,10 @@ def simulate_clicks(
 
 def _read_log(clicks: Any, position: Any, last: int | None) -> tuple[Floats, Integers]:
     """Return clicks and positions from 0, those from `last` on as one."""
-    found = check_scores(clicks)
-    if not np.isin(found, (0.0, 1.0)).all():
-        raise ValueError("clicks must be 0 or 1")
+    found = check_vector("clicks", clicks).astype(np.float64)
+    wrong = found[~np.isin(found, (0.0, 1.0))]
+    if len(wrong):
+        raise ValueError(f"clicks must be 0 or 1, got {wrong[0]:g}")
     ranks = check_whole("position", position, 1)
     if len(ranks) != len(found):
         raise ValueError(

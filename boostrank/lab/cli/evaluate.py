@@ -164,7 +164,8 @@ def _read_qrels(data: Sequence[Path], columns: Columns) -> Qrels:
 
 def _is_qrels(path: Path) -> bool:
     fields = _first(path)
-    return len(fields) == 4 and not any(":" in field for field in fields[1:3])
+    # In svmlight, the query or a feature follows the label. An id may have a colon, as URLs have.
+    return len(fields) == 4 and ":" not in fields[1]
 
 
 def _with_data(
