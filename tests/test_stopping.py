@@ -118,8 +118,7 @@ def test_the_first_round_that_may_be_the_best():
 
 
 def test_the_wait_and_the_warning_count_from_start_round(host):
-    first = make(host, "regression", n_estimators=30).fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid)
-    again = {MODEL[host]: first}
+    again = {MODEL[host]: fit(make(host, "regression", n_estimators=30), TRAIN)}
     cases = (1, again, 13, "13 of the 20"), (11, {}, 8, "18 of the 30"), (31, {}, 4, "34 of the 50")
     for start, more, rounds, said in cases:
         objective = boostrank.RegSHFSDCG(total_rounds=1, start_round=start)
@@ -239,6 +238,9 @@ def test_the_command_trains_all_files_again(objective, tmp_path):
     assert f"{tmp_path / 'a'} is among the files to train on, so that --valid chooses too" in said
     # Before training, which would be in vain.
     assert "no query in common" in refused("train", *files, "--refit", "--rounds", 10**9)
+    for own in ("total_rounds=200", "start_round=3"):  # which were not trained again
+        said = refused("train", *stopping, "--refit", "-o", f"reg-shf-sdcg:{own}", "--model", "m")
+        assert "leave out total_rounds and start_round, or --refit" in said
     message = "--refit needs --valid, which chooses the rounds"
     assert message in refused("train", "x", "-o", "sdcg", "--refit", "--model", "m")
 

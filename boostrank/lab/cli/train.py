@@ -152,6 +152,16 @@ def train(
     )
     if gain is not None and valid is None and isinstance(made, Objective) and not made.counts_gains:
         raise ValueError(f"--gain has no effect on {made.name} without --valid: leave it out")
+    if (
+        refit
+        and isinstance(made, Objective)
+        and made.scheduled
+        and made != stretched(made, rounds).replace(start_round=None)
+    ):
+        raise ValueError(
+            f"--refit trains the whole schedule of {made.name} in another number of rounds, and "
+            "cannot keep other rounds of it: leave out total_rounds and start_round, or --refit"
+        )
     patience = check_count("patience", PATIENCE if patience is None else patience)
     if not model.parent.is_dir():
         raise FileNotFoundError(f"the folder of --model does not exist: {model.parent}")
