@@ -153,7 +153,8 @@ class Platt(_Calibrator):
         self.intercept_ = float(model.intercept_[0]) - slope * centre
 
     def _predict(self, scores: Floats) -> Floats:
-        return probabilities(self.slope_ * scores + self.intercept_)
+        with np.errstate(over="ignore"):  # infinite log-odds are probabilities of 0 and 1
+            return probabilities(self.slope_ * scores + self.intercept_)
 
 
 class Isotonic(_Calibrator):

@@ -223,6 +223,7 @@ def test_platt_is_a_logistic_regression(lists):
     half = Platt(top=2).fit([0.0, 1.0, 2.0], [1, 1, 2])
     twice = Platt().fit([0, 0, 1, 1, 2], [0, 1, 0, 1, 1], sample_weight=[1, 1, 1, 1, 2])
     np.testing.assert_allclose(half.predict([0.5, 1.5]), twice.predict([0.5, 1.5]), rtol=1e-3)
+    assert Platt().fit([0.0, 0.1, 0.2], [0, 1, 1]).predict([-1e308, 1e308]).tolist() == [0, 1]
     # The unit of weights makes no difference, nor do documents without one, such as padding.
     plain = Platt().fit([0, 0, 1, 1, 2], [0, 1, 0, 1, 1]).predict([0.5, 1.5])
     for pad in (0.0, -1e6, 1e300):

@@ -429,6 +429,9 @@ def test_a_feature_that_is_lacking_is_no_misspelling_of_another():
     known = pd.DataFrame({"a b": [1.0], "a_b": [2.0]})
     with pytest.raises(ValueError, match="'a b' and 'a_b' may both be the model's feature 'a_b'"):
         features_of_table(Table(known), Columns(), ["a_b"])
+    look_alike = pd.DataFrame({"gro\u0308ße": [1.0], "a": [1.0]})
+    with pytest.raises(ValueError, match="'größe'; its column has letters in another form"):
+        features_of_table(Table(look_alike), Columns(), ["größe", "a"])
 
 
 def test_what_a_model_cannot_have_learnt():
@@ -596,6 +599,7 @@ def test_files_that_number_features_differently_are_refused(tmp_path):
         ("1 qid:1 1:1\r0 qid:1 1:2\r", "line 1: the lines end in CR alone"),
         ("1 qid:1 1:1 # a\r0 qid:1 1:2 # b\r", "line 1: the lines end in CR alone"),
         ("label,qid,a\n1,1,1\n", "line 1: the label must be a number.*name that ends in .csv"),
+        ("1,qid:1,1:1\n", "line 1: the label is missing.*name that ends in .csv"),
         (
             "1\t1\t2.0\n0\t1\t1.0\n",
             "line 1: expected a feature.*got '1'; if it is a table, save it",

@@ -87,11 +87,11 @@ class Lines:
         if b"\r" in self.body.strip():
             return "the lines end in CR alone; convert them, for example with: tr '\\r' '\\n'"
         label, *tokens = self.body.split()
-        if b":" in label:
-            return f"the label is missing, the line begins with {shown(label)}"
         cure = ""
         if self.number == 1 and any(mark in self.body for mark in (b",", b";", b"\t")):
             cure = "; if it is a table, save it as CSV with a header, by a name that ends in .csv"
+        if b":" in label:
+            return f"the label is missing, the line begins with {shown(label)}{cure}"
         if not _is_number(label):
             return f"the label must be a number, got {shown(label)}{cure}"
         if tokens and tokens[0].startswith(b"qid"):

@@ -3,6 +3,7 @@
 import difflib
 import os
 import re
+import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -494,11 +495,17 @@ def _named(
     }
     near = difflib.get_close_matches(name.lower(), unused, n=1)
     hint = f"; did you mean {unused[near[0]]!r}?" if near else ""
+    if near and _nfc(unused[near[0]]) == _nfc(name):  # the two look the same
+        hint = "; its column has letters in another form of Unicode: write both in one, such as NFC"
     lacking = [one for one in names if one not in known]
     others = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
     raise ValueError(
         f"{table.where()}the data lack the model's feature {name!r}{others}{hint or '; add it'}"
     )
+
+
+def _nfc(name: str) -> str:
+    return unicodedata.normalize("NFC", name)
 
 
 def _codes(
