@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import lightgbm as lgb
 import numpy as np
+import pandas as pd
 import pytest
 import xgboost as xgb
 from boostrank.objectives.corrections import Call, Shown
@@ -400,6 +401,9 @@ def test_rankers_take_positions_in_fit(host, form, log):
         fit(every, "blend")
     with pytest.raises(ValueError, match="positions are given twice, by the objective and to fit"):
         fit(every, learnt("additive", position=log.position))
+    shown = pd.DataFrame(data.X).assign(rank=log.position.astype(float))
+    with pytest.raises(ValueError, match=r"has the position among its features, in the .*'rank'"):
+        make_ranker(host, learnt(form)).fit(shown, data.y, qid=data.qid, position=log.position)
 
 
 def test_all_data_have_their_own_positions(log):

@@ -180,16 +180,31 @@ def _equal(column: Any, qid: Any) -> bool:
 
 
 def check_label(where: str, name: Any, column: Any, y: Floats, cure: str) -> None:
-    """Refuse a feature that is the label; in a few rows, equal values may be chance."""
-    # For most columns the first rows are enough; a whole one may take long to convert.
-    first = np.asarray(column.head(100) if hasattr(column, "head") else column[:100])
-    if first.dtype.kind not in "biuf" or not np.array_equal(first, y[:100]):
-        return
-    if len(y) >= 10 and y.min() < y.max() and np.array_equal(np.asarray(column), y):
+    """Refuse a feature that is the label."""
+    if _repeats(column, y):
         raise ValueError(
             f"{where} has the label among its features, in the column {name!r}: a model would copy "
             f"it. {cure}"
         )
+
+
+def check_position(where: str, name: Any, column: Any, position: Any, cure: str) -> None:
+    """Refuse a feature that is the position at which a document was shown."""
+    if _repeats(column, np.asarray(position)):
+        raise ValueError(
+            f"{where} has the position among its features, in the column {name!r}: a model would "
+            f"learn its effect on clicks, which is to be corrected. {cure}"
+        )
+
+
+def _repeats(column: Any, values: npt.NDArray[Any]) -> bool:
+    """Tell whether a feature has these values; in a few rows, equal ones may be chance."""
+    # For most columns the first rows are enough; a whole one may take long to convert.
+    first = np.asarray(column.head(100) if hasattr(column, "head") else column[:100])
+    if first.dtype.kind not in "biuf" or not np.array_equal(first, values[:100]):
+        return False
+    enough = len(values) >= 10 and values.min() < values.max()
+    return bool(enough and np.array_equal(np.asarray(column), values))
 
 
 def sizes_of_ids(name: str, ids: npt.NDArray[Any], cure: str = "") -> Integers:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.datasets.ids import is_missing
-from boostrank.datasets.ranking_data import check_feature, check_label
+from boostrank.datasets.ranking_data import check_feature, check_label, check_position
 from boostrank.hosts import model_files
 from boostrank.hosts.ignored import CATEGORICAL
 from boostrank.messages import TABLES, few, load, warn
@@ -90,18 +90,22 @@ def trained_of(booster: Any, model: Any = None) -> Trained:
     return Trained(names, booster.num_features(), model_files.of_sparse(booster), known)
 
 
-def read_features(X: Any, rules: HostRules, qid: Any = None, y: Any = None) -> Any:
+def read_features(
+    X: Any, rules: HostRules, qid: Any = None, y: Any = None, position: Any = None
+) -> Any:
     """Return features, from any container (n_docs, n_features), as both hosts read them.
 
     Returned is a float32 or float64 array, a CSR matrix, a data frame or an Arrow table, in native
     byte order, without duplicate entries; masked values are missing. A column that is an id, or
-    equal to `qid` or `y`, if they are given, is a ValueError: a model would learn it.
+    equal to `qid`, `y` or `position`, if they are given, is a ValueError: a model would learn it.
     """
     read = _read(X, rules, qid)
     if read.shape[1] == 0:
         raise ValueError("X must have at least one feature, got none")
     for name in () if y is None else _columns(read):
         check_label("X", name, read[name], y, _without(name))
+    for name in () if position is None else _columns(read):
+        check_position("X", name, read[name], position, _without(name))
     return read
 
 

@@ -138,7 +138,7 @@ def read_rows(
     if n_docs == 0:
         raise ValueError("X and y must have at least one document, got none")
     if rules is not None:
-        X = features.read_features(X, rules, qid, y)
+        X = features.read_features(X, rules, qid, y, _column("position", given.position))
     if X.shape[0] != n_docs:
         raise ValueError(f"X must have one row for each of the {n_docs} labels, got {X.shape[0]}")
     offset = None if offset is None else check_start(start, offset, n_docs)
