@@ -182,21 +182,14 @@ def test_query_in_two_files_is_named(tmp_path):
         load_letor([one, two])
 
 
-@pytest.mark.parametrize("damage", ["cut", "checksum", "plain"])
-def test_damaged_gzip_is_named(tmp_path, damage):
+def test_damaged_gzip_is_named(tmp_path):
     text = b"0 qid:1 1:1\n" * 100
-    whole = gzip.compress(text)
-    data = {
-        "cut": whole[:-9],
-        "checksum": whole[:-8] + bytes([whole[-8] ^ 1]) + whole[-7:],
-        "plain": text,
-    }[damage]
-    path = tmp_path / "a.txt.gz"
-    path.write_bytes(data)
-    with pytest.raises(ValueError, match="not a whole gzip file") as caught:
-        load_letor(path)
-    line = 0 if damage == "plain" else 100
-    assert str(caught.value).startswith(f"{path}, after line {line}: ")
+    whole, path = gzip.compress(text), tmp_path / "a.txt.gz"
+    checksum = whole[:-8] + bytes([whole[-8] ^ 1]) + whole[-7:]
+    for data, line in ((whole[:-9], 100), (checksum, 100), (text, 0)):
+        path.write_bytes(data)
+        with raises_value_error(f"{path}, after line {line}: ", "not a whole gzip file"):
+            load_letor(path)
 
 
 def test_bytes_that_are_no_text_are_shown_in_ascii(tmp_path):
@@ -560,9 +553,7 @@ def test_group_folds_are_random():
         ({"seed": -1}, ValueError, "seed must not be negative"),
         ({"group": None}, ValueError, "group is missing"),
         ({"group": ["a", "b"]}, TypeError, "group must be a 1-D array of numbers"),
-        ({"group": [1.0, np.nan]}, ValueError, "group must hold query sizes"),
         ({"group": [1.5, 2.5]}, ValueError, "group must hold query sizes"),
-        ({"group": [[1, 2]]}, ValueError, "group must have one dimension"),
     ],
     ids=str,
 )

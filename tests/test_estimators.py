@@ -381,9 +381,10 @@ def fit_with_metrics(host, data, metrics):
     [
         (None, ["ndcg@10"]),
         ("map", ["map"]),
+        (boostrank.metric("map"), ["map"]),
         (["mrr", boostrank.metric("ndcg@5", convention="lightgbm")], ["mrr", "ndcg@5"]),
     ],
-    ids=["default", "name", "several"],
+    ids=["default", "name", "object", "several"],
 )
 def test_eval_metric(host, data, metrics, names):
     ranker, history, noise, weight = fit_with_metrics(host, data, metrics)

@@ -378,7 +378,6 @@ def test_scikit_learns_checks(estimator):
     ("arguments", "error", "message"),
     [
         ({}, ValueError, "pass either group.* or qid.*; got neither"),
-        ({"group": [4], "qid": [0, 0, 0, 0]}, ValueError, "pass either group.* got both"),
         ({"group": [3]}, ValueError, "group must add up to the number of documents, 4"),
         ({"qid": [1, 2, 1, 1]}, ValueError, "qid must keep a query's rows together"),
         ({"group": [4], "y": [0, 1, -1, 0]}, ValueError, "labels must be relevance grades"),

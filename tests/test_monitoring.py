@@ -81,11 +81,6 @@ def test_two_conventions_of_one_metric_are_refused(host, data):
         fit_with(host, data, measured(data), eval_metric=metrics)
 
 
-@pytest.mark.parametrize("metric", ["map", boostrank.metric("map"), [boostrank.metric("map")]])
-def test_a_metric_in_any_form(host, data, metric):
-    assert list(histories(fit_with(host, data, measured(data), eval_metric=metric))) == ["map"]
-
-
 class LightGBMsRounds:
     """Stops after three rounds, and writes to a list of the user's."""
 

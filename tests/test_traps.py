@@ -681,18 +681,6 @@ def test_xgboosts_booster_holds_the_objective(data):
     assert direct == [True, False], "boostrank.hosts no longer finds the objective in XGBoost"
 
 
-def test_lightgbm_datasets_tell_what_is_refused(data):
-    whole = dataset(data).construct()
-    part = whole.subset([0, 1])
-    for name in ("used_indices", "reference", "get_position"):
-        assert hasattr(part, name), (
-            f"LightGBM's Dataset has lost {name}, which boostrank.hosts asks"
-        )
-    assert part.reference is whole
-    assert list(part.used_indices) == [0, 1]
-    assert whole.used_indices is None
-
-
 def test_lightgbms_ranker_trains_its_private_objective(data):
     ranker = lgb.LGBMRanker(n_estimators=1, verbosity=-1)
     ranker._objective = naive = lambda y, preds: (preds - y, np.ones(len(y)))
