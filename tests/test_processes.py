@@ -87,18 +87,21 @@ def alone(tmp_path_factory):
 # ---- processes -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_multiprocessing_after_use(method, alone, tmp_path):
+POOLS = [f"ProcessPoolExecutor(2, get_context('{method}'))" for method in ("fork", "spawn")]
+
+
+@pytest.mark.parametrize("pool", [*POOLS, "loky.ProcessPoolExecutor(2)"])
+def test_multiprocessing_after_use(pool, alone, tmp_path):
     got = run(
         tmp_path,
         f"""
-        import multiprocessing
+        from concurrent.futures import ProcessPoolExecutor
+        from joblib.externals import loky  # of joblib's workers
+        from multiprocessing import get_context
         if __name__ == "__main__":
             print(digest())
-            with multiprocessing.get_context("{method}").Pool(2) as pool:
+            with {pool} as pool:  # where a worker is killed, Numba's locks are reported as leaks
                 print(*pool.map(digest, range(4)), sep="\\n")
-                pool.close()  # where a worker is killed, Numba's locks are reported as leaks
-                pool.join()
             print(digest())
         """,
     )
@@ -131,20 +134,6 @@ def test_a_forked_child_has_threads_of_its_own(threads, tmp_path):
         print(len(watched))
         """
     assert run(tmp_path, program, NUMBA_NUM_THREADS=str(threads)) == ["0", "1"]
-
-
-def test_joblib_after_use(alone, tmp_path):
-    got = run(
-        tmp_path,
-        """
-        import joblib
-        if __name__ == "__main__":
-            print(digest())
-            work = joblib.Parallel(n_jobs=2, backend="loky")
-            print(*work(joblib.delayed(digest)() for _ in range(4)), sep="\\n")
-        """,
-    )
-    assert got == [alone] * 5
 
 
 def test_a_server_forks_while_its_threads_compute(alone, tmp_path):
@@ -240,8 +229,6 @@ def _twice(number):
 OTHER = dumps((("another", "key"), None))
 DAMAGES = {
     "empty": lambda content: b"",
-    "cut off": lambda content: content[: len(content) // 2],
-    "garbage": lambda content: os.urandom(len(content)),
     "another bit": lambda content: content[:-9] + bytes([content[-9] ^ 1]) + content[-8:],
     "another function": lambda content: hashlib.sha256(OTHER).digest() + OTHER,
     "gone": None,
@@ -288,16 +275,6 @@ def test_machine_code_is_found_in_a_folder_that_is_read_only(cached, monkeypatch
 
     monkeypatch.setattr("tempfile.TemporaryFile", fail)
     assert cached() == "disk"
-
-
-@pytest.mark.compiled
-def test_a_folder_in_the_place_of_machine_code(cached, tmp_path):
-    assert cached() == "compiler"
-    (path,) = tmp_path.rglob("*.nbc")
-    path.unlink()
-    path.mkdir()
-    assert cached() == "compiler"
-    assert cached() == "compiler"
 
 
 def test_processes_compile_into_one_cache_at_once(alone, tmp_path):
@@ -372,35 +349,6 @@ def test_an_edit_in_any_file_compiles_kernels_anew(tmp_path):
 
 
 # ---- threads -------------------------------------------------------------------------------------
-
-
-def test_threads_train_at_once(tmp_path):
-    """Both hosts and all threads of this package, with lists that are split over them."""
-    got = run(
-        tmp_path,
-        """
-        from concurrent.futures import ThreadPoolExecutor
-        import lightgbm, xgboost
-        X = rng.normal(size=(len(labels), 3))
-
-        def train(which):
-            objective = boostrank.RegSHFSDCG(total_rounds=4)
-            if which % 2:
-                params = {"objective": objective, "verbosity": -1, "metric": "None",
-                          "num_threads": 1}
-                data = lightgbm.Dataset(X, labels, group=group)
-                return lightgbm.train(params, data, 4).predict(X)
-            params = {"objective": "rank:pairwise", "base_score": 0, "nthread": 1}
-            data = xgboost.DMatrix(X, labels, group=group)
-            return xgboost.train(params, data, 4, obj=objective).predict(data)
-
-        alone = [train(0), train(1)]
-        with ThreadPoolExecutor(4) as pool:
-            for which, got in enumerate(pool.map(train, range(8))):
-                print(np.array_equal(got, alone[which % 2]) and np.ptp(got) > 0)
-        """,
-    )
-    assert got == ["True"] * 8
 
 
 @pytest.mark.parametrize("when", ["thread", "atexit"])

@@ -208,14 +208,6 @@ def test_later_trials_look_where_earlier_ones_were_good(data, tmp_path, invented
     assert np.median(rates[20:]) > np.median(rates[1:11])
 
 
-def test_learners_share_a_folder(data, tmp_path, invented):
-    for learner in LEARNERS:
-        search.tune(data, learner, tmp_path, n_trials=2)
-    for learner in LEARNERS:
-        assert len(search.tune(data, learner, tmp_path, n_trials=2).trials) == 2
-    assert len(invented) == len(LEARNERS) * 2 * 3
-
-
 def test_trials_of_another_search_are_not_reused(data, tmp_path, invented):
     data = replace(data, X=np.floor(abs(data.X)))
     search.tune(data, RANKNET, tmp_path, n_trials=1)
@@ -334,15 +326,11 @@ def test_folds_of_ones_own_are_those_that_train(data, tmp_path, monkeypatch):
         search.tune(data, RANKNET, tmp_path / "new", folds=[([0], [1, 2]), ([0], [2, 3])])
 
 
-def test_folds_that_go_forward_through_unsorted_queries(tmp_path, invented):
-    backwards = make_ranking(24, 10, 4, seed=3).select(np.arange(24)[::-1])
-    settings = SMALL | {"n_trials": 1, "folds": TimeSeriesSplit(3)}
-    with pytest.warns(UserWarning, match="in which 23 comes after 24; sort the data by time"):
-        search.tune(backwards, RANKNET, tmp_path, **settings)
-
-
 def test_folds_that_train_on_later_dates(tmp_path, invented):
     made = make_ranking(24, 10, 4, seed=3)
+    backwards, forward = made.select(np.arange(24)[::-1]), {"folds": TimeSeriesSplit(3)}
+    with pytest.warns(UserWarning, match="in which 23 comes after 24; sort the data by time"):
+        search.tune(backwards, RANKNET, tmp_path / "sorted", **SMALL | {"n_trials": 1} | forward)
     days = RankingData(made.X, made.y, np.datetime64("2024-01-01") + made.qid)
     with pytest.warns(UserWarning, match="folds train on dates after those that they test"):
         search.tune(days, RANKNET, tmp_path / "random", **SMALL | {"n_trials": 1})
