@@ -19,8 +19,7 @@ from boostrank.datasets import Fold, RankingData
 from boostrank.hosts.stopping import in_proportion
 
 OUT = Path("out/refit")
-OF_HOSTS = (BASE, "lightgbm:rank_xendcg", "xgboost:rank:ndcg", "catboost:QueryRMSE")
-COMPARED = (*OF_HOSTS, "auto", "blend:signal=medium", "auto@xgboost")
+COMPARED = (BASE, "lightgbm:rank_xendcg", "xgboost:rank:ndcg", "catboost:QueryRMSE", "auto")
 
 
 def twice(row: str, fold: Fold, seed: int) -> Floats:
