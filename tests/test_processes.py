@@ -229,6 +229,8 @@ def _twice(number):
 OTHER = dumps((("another", "key"), None))
 DAMAGES = {
     "empty": lambda content: b"",
+    "cut off": lambda content: content[: len(content) // 2],
+    "garbage": lambda content: os.urandom(len(content)),
     "another bit": lambda content: content[:-9] + bytes([content[-9] ^ 1]) + content[-8:],
     "another function": lambda content: hashlib.sha256(OTHER).digest() + OTHER,
     "gone": None,
@@ -275,6 +277,16 @@ def test_machine_code_is_found_in_a_folder_that_is_read_only(cached, monkeypatch
 
     monkeypatch.setattr("tempfile.TemporaryFile", fail)
     assert cached() == "disk"
+
+
+@pytest.mark.compiled
+def test_a_folder_in_the_place_of_machine_code(cached, tmp_path):
+    assert cached() == "compiler"
+    (path,) = tmp_path.rglob("*.nbc")
+    path.unlink()
+    path.mkdir()
+    assert cached() == "compiler"
+    assert cached() == "compiler"
 
 
 def test_processes_compile_into_one_cache_at_once(alone, tmp_path):
