@@ -175,10 +175,9 @@ def check_group(group: Any, n_docs: int) -> Integers:
 
 def differ(labels: Floats, boundaries: Integers) -> npt.NDArray[np.bool_]:
     """Tell for each query, from `check_group`, whether it has two different labels."""
-    n_queries = len(boundaries) - 1
-    query = np.repeat(np.arange(n_queries), np.diff(boundaries))
-    changes = (labels[1:] != labels[:-1]) & (query[1:] == query[:-1])
-    return np.asarray(np.bincount(query[1:][changes], minlength=n_queries) > 0)
+    changes = np.append(labels[1:] != labels[:-1], False)
+    changes[boundaries[1:] - 1] = False  # of the last document to the next query
+    return np.diff(np.searchsorted(np.flatnonzero(changes), boundaries)) > 0
 
 
 def check_weight(weight: Any, n_docs: int, n_queries: int) -> Floats:
