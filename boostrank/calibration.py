@@ -158,7 +158,7 @@ class Platt(_Calibrator):
 
 
 class Isotonic(_Calibrator):
-    """Probability as a non-decreasing step function of the score.
+    """Probability as a non-decreasing function of the score: level steps, joined by straight lines.
 
     It can take any non-decreasing shape and needs thousands of documents. All documents on one step
     get the same probability, so rank by the scores.
@@ -176,8 +176,8 @@ class Isotonic(_Calibrator):
     --------
     >>> from boostrank.calibration import Isotonic
     >>> isotonic = Isotonic().fit([3.0, 2.0, 2.5, 1.0], [1, 1, 0, 0])
-    >>> isotonic.predict([0.0, 2.2, 3.0]).tolist()
-    [0.0, 0.5, 1.0]
+    >>> isotonic.predict([0.0, 1.5, 2.2, 3.0]).tolist()  # 1.5 is half way up to the step of 0.5
+    [0.0, 0.25, 0.5, 1.0]
     """
 
     isotonic_: Any

@@ -6,7 +6,6 @@ only if that end is better. What is not ahead of the middle by more than a stand
 queries, is not chosen. The halves depend on the order of the queries, and so may the choice.
 """
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 from boostrank.datasets.folds import group_folds
 from boostrank.hosts.rankers import Rows, objective_of, stretched, take
 from boostrank.hosts.stopping import rounds_before
-from boostrank.messages import warn
+from boostrank.messages import muted, warn
 from boostrank.metrics import evaluate, per_query_weight
 from boostrank.objectives import Blend, Objective
 from boostrank.objectives.blend import SETTINGS, is_auto
@@ -234,8 +233,7 @@ def choose_for_ranker(
         if "callbacks" in params:  # they are for the training itself
             own["callbacks"] = None
         inner = type(ranker)(**{**ranker._without_stopping(params), **own})
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the training itself gives them
+        with muted():  # the training itself warns
             inner.fit(
                 take(rows.X, train),
                 rows.y[train],

@@ -152,17 +152,17 @@ class LGBMRanker(lightgbm.LGBMRanker):
         eval_X, eval_y : array_like or tuple of them, optional
             The same as two arguments: the features and the grades of one set, or of several.
         eval_group, eval_qid, eval_sample_weight, eval_init_score : sequences, optional
-            One entry for each evaluation set. If it is the very objects `X` and `y`, those that
-            are not given are the training's, as in LightGBM.
+            One entry for each evaluation set. If it is the very objects `X` and `y`, weights and
+            start scores that are not given are the training's, as in LightGBM.
         eval_metric : str, Metric or sequence of them, optional
             Boostrank's metrics. A name counts labels as the objective does. Default, unless
-            `metric` is given: NDCG at each `eval_at`, or 10.
+            `metric` is given: that of `score`, NDCG at each `eval_at` instead of 10.
         eval_at : int or sequence of int, optional
             Cut-offs of each metric in `eval_metric` that has none: "ndcg" with 5 is "ndcg@5".
         callbacks : list, optional
             LightGBM's, such as ``lightgbm.early_stopping(20)``. Copied for each training.
         init_model : path, Booster or ranker, optional
-            A model to continue training.
+            A model to continue training, from its best round if it has one.
         sort : bool, default False
             Sort all rows by `qid` (`eval_set` by `eval_qid`) first, keeping the order within
             queries. Weights per query must then be in ascending order of ids.
@@ -188,6 +188,8 @@ class LGBMRanker(lightgbm.LGBMRanker):
         self._check_params()
         params = self.get_params()
         start: lightgbm.Booster | None = booster_of(init_model, "lightgbm")
+        if start is not None and 0 < start.best_iteration < start.current_iteration():
+            start = lightgbm.Booster(model_str=start.model_to_string())  # as a file has it
         if start is not None and (init_score is not None or eval_init_score is not None):
             raise ValueError(
                 "init_score has no effect with init_model, which is the start itself; leave one out"
@@ -230,7 +232,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
             kwargs["eval_at"] = np.ravel(eval_at).tolist()
         done = 0 if start is None else start.current_iteration()
         objective, self.auto_ = choose_for_ranker(self, train, self.n_estimators, done, **kwargs)
-        stopping = next((name for name in EARLY_STOPPING if params.get(name)), None)
+        stopping = next((name for name in EARLY_STOPPING if (params.get(name) or 0) > 0), None)
         if stopping is not None and first_stop(objective, done) > 1:
             raise ValueError(
                 f"{stopping} would end the training of {objective.name} before the second of its "
@@ -268,6 +270,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         finally:
             ignored.reporting_cutoffs.reset(reporting)
         self._n_docs, self._done = len(train.y), done
+        self._measure = rankers.default_metric(self, train.y)
         # Callbacks that act before a round, such as `reset_parameter`, change what is learnt.
         acting = [each for each in callbacks or () if getattr(each, "before_iteration", False)]
         given = {
@@ -300,6 +303,8 @@ class LGBMRanker(lightgbm.LGBMRanker):
                 "metric must be a name or a list of names of LightGBM's own metrics, got "
                 f"{self.metric!r}; boostrank's go to fit, as eval_metric"
             )
+        for name in ",".join(filter(None, names)).split(","):
+            ignored.check_metric(name)
         allowed = params.get("interaction_constraints")
         if not isinstance(allowed, str | None) and not all(
             isinstance(each, list) and all(isinstance(column, Integral) for column in each)

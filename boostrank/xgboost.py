@@ -67,9 +67,9 @@ class XGBRanker(xgboost.XGBRanker):
     **kwargs
         Every other parameter of `xgboost.XGBRanker`: `n_estimators`, `max_depth`, `callbacks`, ...
         Each training copies the callbacks.
-        `eval_metric` is one or several of boostrank's metrics, by default NDCG@10; a name counts
-        labels as the objective does. `early_stopping_rounds` uses the last of them on the last
-        evaluation set.
+        `eval_metric` is one or several of boostrank's metrics, by default that of `score`; a name
+        counts labels as the objective does. `early_stopping_rounds` uses the last of them on the
+        last evaluation set.
         `base_score` is 0 by default, or that of a model that is continued.
 
     Examples
@@ -85,8 +85,11 @@ class XGBRanker(xgboost.XGBRanker):
     """
 
     def __init__(self, *, objective: str | Objective = "blend", **kwargs: Any) -> None:
+        nested = {name: kwargs.pop(name) for name in [*kwargs] if name.startswith("objective__")}
         super().__init__(objective="rank:pairwise", **kwargs)
         self.objective = objective
+        if nested:
+            self.set_params(**nested)
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters of the ranker, or of its objective as ``objective__name=value``."""
@@ -117,8 +120,9 @@ class XGBRanker(xgboost.XGBRanker):
             fname = model_files.read_booster(fname, "xgboost").save_raw("ubj")
         super().load_model(fname)
         self.objective = objective
-        for of_training in ("auto_", "evals_result_", "objective_", "_n_docs", "_done", "_given"):
-            self.__dict__.pop(of_training, None)
+        of_training = ("auto_", "evals_result_", "objective_")
+        for name in (*of_training, "_n_docs", "_done", "_given", "_measure"):
+            self.__dict__.pop(name, None)
         booster = self.get_booster()
         self.missing = model_files.missing_of(self, booster)
         self._categories: Mapping[str, Any] | None = model_files.xgboost_categories(booster)
@@ -166,7 +170,7 @@ class XGBRanker(xgboost.XGBRanker):
         verbose : bool or int, default False
             Print the metrics after every round, or after every n-th.
         xgb_model : path, Booster or ranker, optional
-            A model to continue training.
+            A model to continue training, from its best round if it has one.
         sort : bool, default False
             Sort all rows by `qid` (`eval_set` by `eval_qid`) first, keeping the order within
             queries. Weights per query must then be in ascending order of ids.
@@ -213,12 +217,12 @@ class XGBRanker(xgboost.XGBRanker):
         metrics = monitoring.read_metrics(self.eval_metric, rankers.default_metric(self, train.y))
         callbacks = monitoring.fresh(self.callbacks)
         # What `xgboost.train` makes of early_stopping_rounds.
-        if self.early_stopping_rounds is not None:
+        if self.early_stopping_rounds:
             callbacks.append(EarlyStopping(rounds=self.early_stopping_rounds))
         stopping = [each for each in callbacks if isinstance(each, EarlyStopping)]
         if stopping and not metrics:
             raise ValueError(
-                "eval_metric must name a metric for early stopping: leave it out for NDCG@10"
+                "eval_metric must name a metric for early stopping: leave it out for the default"
             )
         for each in stopping:
             each.save_best = False  # `best_rounds` does the same, and keeps the categories
@@ -263,6 +267,7 @@ class XGBRanker(xgboost.XGBRanker):
         warn_of_cut(self.objective_, history, rounds, done)
         self.evals_result_ = history
         self._n_docs, self._done = len(train.y), done
+        self._measure = rankers.default_metric(self, train.y)
         given = {"sample_weight": sample_weight, "base_margin": base_margin}
         self._given = [name for name, value in given.items() if value is not None]
         self._categories = categories

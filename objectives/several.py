@@ -291,7 +291,7 @@ class Several(Sum):
         for place, (name, m) in enumerate(self.metric):
             if name not in asked:
                 continue
-            gain = parts[name]._gain if parts[name].counts_gains else None
+            gain = parts[name]._gain
             try:
                 values = evaluate(scores, labels[name], group, (m,), gain=gain, weight=weight)
                 found[place] = values[m]

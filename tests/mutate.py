@@ -41,7 +41,7 @@ for _path in sorted(OBJECTIVES.rglob("*.py"), key=lambda path: (len(path.parts),
 FIRST = ("objective", "derivatives", "oracle", "edge_cases")
 # Test files that take minutes without compiling, that test processes and threads, or in which only
 # some tests can run without the rest of the project.
-COMPILED = ("hosts", "package", "processes", "smoothrank", "unbiased")
+COMPILED = ("choice", "hosts", "package", "processes", "smoothrank", "unbiased")
 # A fault that takes this many times as long as the sound file is an endless loop or a deadlock.
 PATIENCE_AT_WORK, PATIENCE = 2, 10
 MEMORY = 6 << 30
@@ -51,6 +51,7 @@ HINGES = "gbrank ranksvm rankboost"
 WORDS = {
     "base": "reg-shf-sdcg slam beyond_float64 users_own",
     "bisection": HINGES,
+    "blend": "blend choice",
     "cache": "disk gbrank machine_code",
     "columns": SIGMOIDS,
     "composite": "mix unbiased preferences several",
@@ -93,10 +94,12 @@ WORDS = {
 TESTS = {
     "blocks": "columns divided driver engine/gains engine/pairs far_field frank jit lambdarank"
     " logistic order parts pointers ranknet sdcg shf_sdcg sigmoid smooth_ap smooth_ranks vector",
+    "choice": "blend",
     "claims": "mix reg_shf_sdcg sdcg shf_sdcg smooth_ranks",
     "draws": "draws",
     "gains": "composite engine/gains gains swaps",
     "hosts": "base xe_ndcg yetirank",
+    "metrics": "validation",
     "mix": "composite contract mix view",
     # Of `FIRST`, but here all tests count.
     "objective": "base driver gains mix parameters reg_shf_sdcg registry schedules sigmoid targets"
@@ -206,6 +209,9 @@ EQUIVALENT = {
     "driver: frozen=True => frozen=False",
     "composite: kw_only=True => kw_only=False",
     "reg_shf_sdcg.__post_init__: super().__post_init__() => pass",
+    # The next line sets it.
+    "validation.differ: np.append(labels[1:] != labels[:-1], False) => np.append(labels[1:] !="
+    " labels[:-1], True)",
 }
 # The same for groups of faults: regular expressions that match the changed line.
 ALIKE = {

@@ -110,12 +110,40 @@ def test_propensities_are_found_from_randomization_and_from_rankers(data, eta):
     np.testing.assert_allclose(pooled[:3], log.propensity[:3], atol=0.05)
     # Where nothing was clicked, "b" alone was shown, and has no rate.
     assert propensities_from_rankers([1, 1, 0, 0], [1, 2, 3, 3], list("aaab")).tolist() == [1, 1, 0]
+    # "a" alone was shown at both, and clicked only at 1.
+    assert propensities_from_rankers([1, 0, 1], [1, 2, 2], list("aab")).tolist() == [1, 0]
+
+
+def test_positions_are_compared_within_lists():
+    """Long lists have a smaller share of good documents, and deep positions are only in those."""
+    n = np.array([3, 12] * 100)
+    good = RankingData(np.ones((n.sum(), 1)), np.repeat(n == 3, n), np.repeat(np.arange(200), n))
+    log = simulate_clicks(good, noise=0.2, sessions=200, seed=0, randomized=1.0)
+    p = propensities_from_randomization(log.data.y, log.position, qid=log.data.qid)
+    np.testing.assert_allclose(p, log.propensity, atol=0.03)
+    with pytest.raises(ValueError, match=r"^qid must .* 40000 documents .* 20000 at position 4:"):
+        propensities_from_randomization(log.data.y, log.position, last=2)
+
+
+@pytest.mark.parametrize("eta", [0.5, 1.5])
+def test_propensities_are_exact_along_a_chain(eta):
+    """After 10,000 of its small steps the fit was far from the maximum, and said nothing."""
+    k = np.repeat(np.arange(1, 80), 2) + np.tile([0, 1], 79)
+    clicks = np.round(900 * k**-eta)  # of 1000 sessions; each document is at k and k + 1
+    found = (np.arange(1000) < clicks[:, None]).ravel()
+    document = np.repeat(np.arange(79), 2000)
+    p = propensities_from_rankers(found, np.repeat(k, 1000), document)
+    np.testing.assert_allclose(p, clicks[[0, *range(1, 158, 2)]] / 900, rtol=1e-9)
 
 
 def test_positions_that_nothing_links_are_refused(data):
     log = simulate_clicks(data, sessions=5, seed=0)
-    with pytest.raises(ValueError, match=r"^position 2 shares no document that was clicked"):
+    with pytest.raises(ValueError, match=r"^position 2 shares no document with position 1 that"):
         propensities_from_rankers(log.data.y, log.position, log.row)
+    with pytest.raises(ValueError, match=r"^position 2 shares"):  # it would be infinite
+        propensities_from_rankers([0, 1, 1], [1, 2, 1], list("aab"))
+    with pytest.raises(ValueError, match=r"^position 3 is in no list that was clicked further up"):
+        propensities_from_randomization([1, 0, 0, 0, 1], [1, 2, 1, 2, 3], qid=[1, 1, 2, 2, 2])
 
 
 @pytest.mark.parametrize(

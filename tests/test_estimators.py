@@ -6,6 +6,7 @@
 import copy
 import math
 import pickle
+from contextlib import nullcontext
 
 import lightgbm as lgb
 import numpy as np
@@ -67,6 +68,7 @@ def test_weights_are_per_document_if_there_are_as_many_queries(host, data):
     assert score == pytest.approx(measured["ndcg@10"], rel=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:score is of the trees alone")
 def test_sort(host, data):
     """Features of every kind are in test_inputs.py."""
     order = np.random.default_rng(0).permutation(len(data.y))
@@ -171,6 +173,27 @@ def test_start_scores_are_checked(host, data):
     for start, message in ((short, "one number for each of the"), (missing, "finite, got nan at")):
         with pytest.raises(ValueError, match=f"{START[host]} must be {message}"):
             make_ranker(host).fit(data.X, data.y, qid=data.qid, **{START[host]: start})
+    far = {START[host]: 1e9 + data.X[:, 0]}  # LightGBM keeps float64
+    lost = pytest.raises(ValueError, match="base_margin must differ as float32, in which hosts")
+    with lost if host == "xgboost" else nullcontext():
+        make_ranker(host).fit(data.X, data.y, qid=data.qid, **far)
+    ranker = make_ranker(host).fit(data.X, data.y, qid=data.qid, **{START[host]: data.y})
+    with pytest.warns(UserWarning, match=f"score is of the trees alone, without the {START[host]}"):
+        ranker.score(data.X, data.y, qid=data.qid)
+
+
+def test_the_labels_of_fit_choose_the_metric_of_score(host, data):
+    """Those of one fold may be grades, and those of another none."""
+    ranker = make_ranker(host, "query-rmse").fit(data.X, 40.0 * data.y, qid=data.qid)
+    with pytest.warns(UserWarning, match="score is spearman, since the labels of fit asked for it"):
+        score = ranker.score(data.X, data.y, qid=data.qid)
+    want = boostrank.evaluate(ranker.predict(data.X), data.y, data.group, ["spearman"])
+    assert score == want["spearman"]
+
+
+def test_parameters_of_the_objective_may_be_given_with_it(host, data):
+    ranker = make_ranker(host, "blend", objective__signal="highest")
+    assert clone(ranker).fit(data.X, data.y, qid=data.qid).objective_.signal == "highest"
 
 
 def test_one_evaluation_set_as_a_pair(host, data):
@@ -215,6 +238,7 @@ SET = np.zeros((9, 1)), [0, 1, 2] * 3
         ({"sample_weight": [-1.0] * 3}, ValueError, "weight must be between 0 and"),
         ({"sample_weight": [0.0] * 3}, ValueError, "sample_weight must have a weight above 0"),
         ({"sample_weight": [1e39] * 9}, ValueError, r"sample_weight must be at most 3\.4e\+38"),
+        ({"sample_weight": [1e-42] * 9}, ValueError, "sample_weight .* somewhere at least 1e-30"),
         ({"eval_group": [[9]]}, ValueError, "eval_group of evaluation sets are given, but no eval"),
         ({"eval_set": [SET]}, ValueError, "pass either eval_group.* or eval_qid.*; got neither"),
         (
@@ -229,7 +253,7 @@ SET = np.zeros((9, 1)), [0, 1, 2] * 3
         ),
         ({"eval_set": [SET[0]], "eval_group": [[9]]}, ValueError, r"list of pairs \(X, y"),
     ],
-    ids=range(19),
+    ids=range(20),
 )
 def test_bad_data(host, changes, error, message):
     rows = {"X": np.arange(9.0)[:, None], "y": [0, 1, 2] * 3, "group": [3, 3, 3]}
@@ -305,6 +329,11 @@ def test_no_other_name_is_ignored_by_lightgbm(data):
             {"metric": [boostrank.metric("map")]},
             "metric must be a name or a list of names of Light",
         ),
+        (
+            {"metric": ["ndcg", "mrr"]},
+            "^metric='mrr' is no metric of LightGBM; boostrank's go to fi",
+        ),
+        ({"label_gain": "0 1 3"}, "label_gain must be numbers, .* got '0 1 3'"),
         ({"metric": ("ndcg", "map")}, r"metric must be a name .*, got \('ndcg', 'map'\)"),
         ({"n_estimators": None}, "n_estimators must be a whole number of at least 1, got None"),
         ({"n_estimators": 2.5}, "n_estimators must be a whole number of at least 1, got 2.5"),

@@ -139,6 +139,14 @@ def test_a_new_booster_starts_at_round_one(data):
     assert [each() for each in gone] == [None] * 3
 
 
+def test_rounds_of_another_objective_count(data):
+    objective, seen = noting_rounds()
+    booster = lgb.Booster(LIGHTGBM, dataset(data))
+    for round in range(1, 8):
+        booster.update(fobj=objective if round in (3, 4, 7) else boostrank.QueryRMSE())
+    assert seen == {3, 4, 7}
+
+
 @pytest.mark.parametrize(
     "objective",
     [boostrank.SDCG(), boostrank.Preferences("ranknet", [(0, 1)])],

@@ -358,6 +358,8 @@ def test_the_workbench_takes_parameters_by_any_name(host, usual, other):
         ("metric_types", "the metric"),
         ("eval_metric", "the metric"),
         ("early_stopping_rounds", "--patience of 'train'"),
+        ("iterations", "the number of rounds"),  # CatBoost's
+        ("loss_function", "the objective"),
     ],
 )
 def test_parameters_that_the_workbench_sets_itself(host, name, cure):

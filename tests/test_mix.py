@@ -59,6 +59,16 @@ def test_on_one_scale(rescale):
     np.testing.assert_allclose(got, np.tile([grad, hess], copies), rtol=1e-15)
 
 
+def test_parts_are_floored_where_they_have_a_gradient(rng):
+    """Each at a tenth of its own mean. To the last bit: no product is fused with a sum."""
+    share, means = np.array([[0.3], [0.7]]), np.array([[3.0], [5.0]])
+    parts = [Part(weight, boostrank.SDCG(), np.zeros(0)) for weight in share[:, 0]]
+    grad, hess = rng.normal(size=(2, 100)) * rng.integers(0, 2, (2, 100)), rng.random((2, 100))
+    floored = np.maximum(hess, np.where(grad != 0.0, 0.1 * means, 0.0))
+    got = on_one_scale(parts, np.stack([grad, hess], 1), means[:, 0], rescale=False)
+    np.testing.assert_array_equal(got, [sum(share * grad), sum(share * floored)])
+
+
 def test_rankers_stretch_the_schedules_of_all_parts(host, data):
     annealed = boostrank.SDCG(alpha=Schedule("geometric", 50, first=1.0, last=4.0))
     inner = boostrank.RegSHFSDCG(total_rounds=50)

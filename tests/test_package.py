@@ -320,16 +320,26 @@ def test_signatures_are_searched_once():
         "    return search(*args)\n"
         "Function.get_call_type = counted\n"
         "from boostrank.objectives.engine.jit import OPTIONS, Compiler\n"
+        "def inner(numbers):\n"
+        "    return numbers[1] + 1.0\n"
         "def kernel(numbers):\n"
-        "    return numbers[0] + max(numbers[1], 2.0) + numbers[2]\n"
+        "    return numbers[0] + max(helper(numbers), 2.0) + numbers[2]\n"
         "for options in ({**OPTIONS, 'pipeline_class': Compiler}, OPTIONS, OPTIONS):\n"
         "    searched.clear()\n"
+        "    helper = numba.njit(**options)(inner)\n"
         "    assert numba.njit(**options)(kernel)(numpy.arange(3.0)) == 4.0\n"
         "    assert Function.get_call_type is counted\n"
         "    print(len(searched))\n"
     )
     by_numba, first, second = map(int, shown.split())
     assert 0 < second < first < 0.5 * by_numba
+
+
+@pytest.mark.compiled
+def test_signatures_are_remembered_with_their_keywords():
+    orders = jit_entry(lambda x: (np.argsort(x), np.argsort(x, kind="mergesort")))
+    x = np.tile([1.0, 0.0], 100)
+    np.testing.assert_array_equal(orders(x)[1], np.argsort(x, kind="stable"))
 
 
 @pytest.mark.parametrize("name", MODULES)

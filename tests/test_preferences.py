@@ -392,6 +392,21 @@ def test_a_booster_gets_the_gradients(host, name, data, pairs):
     np.testing.assert_allclose(predicted(found, data.X), predicted(want, data.X), atol=1e-6)
 
 
+def test_a_booster_that_gets_other_rows_learns_from_their_pairs(data, pairs):
+    n = int(np.cumsum(data.group)[39])
+    whole = dataset(data, free_raw_data=False).construct()
+    parts = whole.subset(np.arange(n)).construct(), whole.subset(np.arange(n, len(data.y)))
+    booster = lgb.Booster({**LIGHTGBM, "learning_rate": 1e-9}, parts[0])
+    objective, found = Preferences(RankNet(rescale=False), pairs), []
+    for part in (*parts, *parts):
+        booster.update(
+            part.construct(), lambda *given: found.append(objective(*given)) or found[-1]
+        )
+    want = objective.grad_hess(np.zeros(len(data.y)), data.y, data.group)
+    for of_first, of_second in (found[:2], found[2:]):
+        np.testing.assert_allclose(np.hstack([of_first, of_second])[0], want[0], atol=1e-6)
+
+
 def test_folds_of_lightgbms_cv_find_their_pairs(data, pairs):
     def mixed(pairs):
         with_margins = np.column_stack([pairs, 0.5 * pairs[:, 2]])
@@ -518,7 +533,7 @@ def test_all_data_is_trained_with_pairs_of_all_rows(host, inside, data, pairs):
     order = np.argsort(-data.qid, kind="stable")
     again = moved(pairs, order)
     rows = {"X": data.X[order], "y": data.y[order], "qid": data.qid[order]}
-    with pytest.raises(ValueError, match=r"has pairs of the rows.* pass pairs= with rows of"):
+    with pytest.raises(ValueError, match=r"has pairs of the rows.* pass pairs= for all rows"):
         fitted.fit_all(**rows)
     found = fitted.fit_all(**rows, pairs=again)
     assert found.objective_ == Preferences("ranknet", again)

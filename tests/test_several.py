@@ -84,11 +84,13 @@ def test_one_label_at_a_time(changes, price, scores, learnt):
 
 def test_a_label_is_measured_with_the_gain_of_its_objective_and_the_weights_of_queries():
     s, y, prices = map(np.array, ([3.0, 2.0, 1.0], [2.0, 0.0, 1.0], [9.0, 12.0, 900.0]))
-    parts = {"relevance": LambdaRank(), "price": LambdaRank(gain="linear")}
-    both = Several(parts, labels={"price": prices}, chebyshev=True)
-    for name, labels, gain in (("relevance", y, "exponential"), ("price", prices, "linear")):
-        (want,) = boostrank.evaluate(s, labels, [3], ("ndcg@10",), gain=gain).values()
-        assert dict(zip(parts, both.measure(s, both.all_labels(y), [3]), strict=True))[name] == want
+    for of_prices in (LambdaRank(gain="linear"), QueryRMSE()):  # which takes the label itself
+        parts = {"relevance": LambdaRank(), "price": of_prices}
+        both = Several(parts, labels={"price": prices}, chebyshev=True)
+        measured = dict(zip(parts, both.measure(s, both.all_labels(y), [3]), strict=True))
+        for name, labels, gain in (("relevance", y, "exponential"), ("price", prices, "linear")):
+            (want,) = boostrank.evaluate(s, labels, [3], ("ndcg@10",), gain=gain).values()
+            assert measured[name] == want
     with pytest.raises(ValueError, match=r"^metric\['relevance'\], 'ndcg@10': labels .* got -2"):
         both.measure(s, both.all_labels(-y), [3])
     both = several(np.tile(Z, 2), at_least={"relevance": 0.7})  # met by the query of weight 0
@@ -138,6 +140,12 @@ def test_folds_of_lightgbms_cv_find_their_labels(data, price):
     # Its features are binned without the test part.
     correlation = np.corrcoef(kept[0].predict(data.X), alone.predict(data.X))[0, 1]
     assert correlation == pytest.approx(1, abs=0.02)
+
+
+def test_every_label_is_warned_of(host, data, price):
+    parts = {"relevance": QueryRMSE(), "price": LambdaRank()}
+    with pytest.warns(UserWarning, match="labels above 30 count as gains 2\\^y - 1 in lambdarank"):
+        train(host, Several(parts, labels={"price": 100.0 * price}), data, 1)
 
 
 def test_labels_of_another_length_are_refused(host, data, price):

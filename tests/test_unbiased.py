@@ -413,6 +413,8 @@ def test_all_data_have_their_own_positions(log):
         part.X, part.y, qid=part.qid, eval_set=[(data.X, data.y)], eval_qid=[data.qid],
         callbacks=[lgb.early_stopping(2, verbose=False)],
     )  # fmt: skip
+    with pytest.raises(ValueError, match=r"^unbiased has positions .* pass position= for all rows"):
+        ranker.fit_all(data.X, data.y, qid=data.qid)
     whole = ranker.fit_all(data.X, data.y, qid=data.qid, position=log.position)
     assert whole.objective_ == learnt("additive", position=log.position)
 

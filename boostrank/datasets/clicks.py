@@ -33,6 +33,8 @@ WEAK_SHARE = 0.01
 # Agarwal, Wang, Li, Bendersky, Najork (WWW 2019): how often an irrelevant document at position 1 is
 # clicked because it stands there.
 TRUST = 0.65
+# Documents or lists whose positions are spread out at a time: 1000 positions then take 32 MB.
+BLOCK = 4096
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -232,12 +234,14 @@ def _read_log(clicks: Any, position: Any, last: int | None) -> tuple[Floats, Int
 
 
 def propensities_from_randomization(
-    clicks: Any, position: Any, *, last: int | None = None
+    clicks: Any, position: Any, *, qid: Any = None, last: int | None = None
 ) -> Floats:
     """Estimate propensities from sessions that were shown in random order.
 
-    In them every position shows equally good documents, so the share of clicks at a position,
-    relative to that at position 1, is its propensity.
+    In them every position of a list shows equally good documents, so the share of clicks at a
+    position, relative to that at position 1, is its propensity. Positions are compared only within
+    lists: deep ones are in long lists alone, which may hold fewer good documents. The estimate is
+    that of `propensities_from_rankers`, with lists instead of documents.
 
     Parameters
     ----------
@@ -245,6 +249,9 @@ def propensities_from_randomization(
         0 or 1; from randomized sessions only.
     position : array_like of integers (n_docs,)
         From 1.
+    qid : array_like of integers or strings (n_docs,), optional
+        The session of each document, or its query. For a log of `simulate_clicks`, its `data.qid`.
+        Default None: all lists have the same length.
     last : int, optional
         Positions from here on share one propensity: deep ones have few clicks. Default None: each
         has its own.
@@ -257,7 +264,8 @@ def propensities_from_randomization(
     Raises
     ------
     TypeError, ValueError
-        For invalid clicks or positions; if there is no click at position 1.
+        For invalid clicks, positions or sessions; if there is no click at position 1; if lists
+        differ in length and `qid` is not given; if all lists that reach a position have no click.
 
     Examples
     --------
@@ -268,8 +276,22 @@ def propensities_from_randomization(
     [1.0, 0.5, 0.3, 0.3, 0.2]
     """
     found, place = _read_log(clicks, position, check_cutoff("last", last))
-    shown = np.bincount(place)
-    rate = np.bincount(place, found) / np.maximum(1, shown)
+    if qid is not None:
+        return _most_likely(
+            found,
+            place,
+            check_ids("qid", qid, len(found)),
+            "is in no list that was clicked further up: pass more sessions",
+        )
+    shown = np.bincount(check_whole("position", position, 1))[1:]
+    if (shown != shown[0]).any():
+        k = int(np.argmax(shown != shown[0]))
+        raise ValueError(
+            "qid must have the session of each document where lists differ in length, got None, "
+            f"with {shown[0]} documents at position 1 and {shown[k]} at position {k + 1}: pass "
+            "qid=, as deep positions can only be compared with others of the same lists"
+        )
+    rate = np.bincount(place, found) / np.bincount(place)
     return np.asarray(rate / rate[0])
 
 
@@ -304,12 +326,13 @@ def propensities_from_rankers(
     ------
     TypeError, ValueError
         For invalid clicks, positions or documents; if there is no click at position 1, or no
-        document with clicks links a position to it, directly or through other positions.
+        document that was clicked there was also shown at a position, directly or through others.
 
     References
     ----------
     Agarwal, Zaitsev, Wang, Li, Najork, Joachims: Estimating position bias without intrusive
-    interventions. WSDM 2019.
+    interventions. WSDM 2019. Sun, Tran-Dinh: Generalized self-concordant functions: a recipe for
+    Newton-type methods. Mathematical Programming 178 (2019).
 
     Examples
     --------
@@ -322,39 +345,77 @@ def propensities_from_rankers(
     [1.0, 0.5, 0.3, 0.3, 0.2]
     """
     found, place = _read_log(clicks, position, check_cutoff("last", last))
-    which = np.unique(check_ids("document", document, len(found)), return_inverse=True)[1]
+    return _most_likely(
+        found,
+        place,
+        check_ids("document", document, len(found)),
+        "shares no document with position 1 that was clicked there, not even through others: show "
+        "documents at several positions, with more rankers or in random order",
+    )
+
+
+def _most_likely(found: Floats, place: Integers, items: Any, unlinked: str) -> Floats:
+    """Return the p of the largest likelihood: clicks at k on item d are Poisson, of rate p_k g_d.
+
+    With the best g_d put in, the logarithm of the likelihood is the sum over k of clicks_k log p_k,
+    less that over d of clicks_d log(sum_k shown_dk p_k). It is concave in log p.
+    """
+    which = np.unique(items, return_inverse=True)[1]
     n = int(place.max()) + 1
     cells, index = np.unique(which * n + place, return_inverse=True)
-    shown = np.bincount(index).astype(np.float64)
     item, at = cells // n, cells % n
-    clicks_of_item = np.bincount(which, found)
-    clicks_at = np.bincount(place, found, n)
-    _check_linked(item, at, clicks_of_item > 0, n)
-    p = np.ones(n)
-    for _ in range(10_000):  # each step raises the likelihood
-        before = p
-        looked = np.bincount(item, shown * before[at])
-        # A document that stands only where nothing is clicked has no clicks, and no rate.
-        good = np.divide(clicks_of_item, looked, out=np.zeros(len(looked)), where=looked > 0.0)
-        p = clicks_at / np.bincount(at, shown * good[item], n)
-        p /= p[0]
-        if np.abs(p - before).max() < 1e-10:
-            break
-    return np.asarray(p)
+    shown, clicks = np.bincount(index), np.bincount(index, found)
+    anywhere = np.ones(len(cells), dtype=bool)
+    below = _reached(item, at, clicks > 0, anywhere, n)
+    if not below.all():
+        raise ValueError(
+            f"position {int(np.argmin(below)) + 1} {unlinked}, or let positions share a "
+            "propensity (last=)"
+        )
+    # The others are at 0: where they meet these on an item, only these were clicked.
+    above = _reached(item, at, anywhere, clicks > 0, n)
+    keep = above[at] & (np.bincount(item, clicks)[item] > 0)
+    p = np.zeros(n)
+    p[above] = _newton(
+        np.unique(item[keep], return_inverse=True)[1],
+        (np.cumsum(above) - 1)[at[keep]],
+        shown[keep],
+        clicks[keep],
+    )
+    return p
 
 
-def _check_linked(item: Integers, at: Integers, clicked: Any, n: int) -> None:
-    """Refuse positions that no document with clicks shares with position 1, directly or not."""
-    item, at = item[clicked[item]], at[clicked[item]]
-    known = np.arange(n) == 0
+def _reached(item: Integers, at: Integers, source: Any, target: Any, n: int) -> Any:
+    """Return positions that 1 leads to, over items with a cell in `source` and one in `target`."""
+    known, met = np.arange(n) == 0, np.zeros(item[-1] + 1, dtype=bool)
     reached = 0
     while known.sum() > reached:
         reached = known.sum()
-        linked = np.isin(item, item[known[at]])
-        known |= np.bincount(at[linked], minlength=n) > 0
-    if not known.all():
-        raise ValueError(
-            f"position {int(np.argmin(known)) + 1} shares no document that was clicked with "
-            "position 1, not even through others: show documents at several positions, with more "
-            "rankers or in random order, or let positions share a propensity (last=)"
-        )
+        met[item[source & known[at]]] = True
+        known[at[target & met[item]]] = True
+    return known
+
+
+def _newton(item: Integers, at: Integers, shown: Integers, clicks: Floats) -> Floats:
+    """Return p of positions that all lead to each other, so that the maximum is finite."""
+    clicks_of_item, clicks_at = np.bincount(item, clicks), np.bincount(at, clicks)
+    p = clicks_at / np.bincount(at, shown)
+    p /= p[0]
+    step, spread = np.zeros(len(p)), np.inf
+    while spread > 1e-6:  # the last steps are quadratic: about its square is left
+        looked = shown * p[at]
+        share = looked / np.bincount(item, looked)[item]
+        expected = np.bincount(at, clicks_of_item[item] * share)
+        curvature = np.diag(expected).astype(np.float64)
+        root = np.sqrt(clicks_of_item)[item] * share
+        for first in range(0, len(clicks_of_item), BLOCK):
+            block = slice(*np.searchsorted(item, (first, first + BLOCK)))
+            dense = np.zeros((BLOCK, len(p)))
+            dense[item[block] - first, at[block]] = root[block]
+            curvature -= dense.T @ dense
+        step[1:] = np.linalg.solve(curvature[1:, 1:], (clicks_at - expected)[1:])
+        spread = float(np.ptp(step))
+        # On the way of a whole step the curvature may grow by a factor of exp(spread). A step of
+        # this length always raises the likelihood (Sun and Tran-Dinh 2019).
+        p *= np.exp(step * np.log1p(spread) / (spread or 1.0))
+    return p

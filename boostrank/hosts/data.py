@@ -149,10 +149,10 @@ def settle_dart(booster: Any) -> None:
     booster.reset_parameter(same)
 
 
-def check_kept(labels: Floats, group: Integers) -> None:
-    """Check that labels stay different in the hosts, which keep them as float32.
+def check_kept(labels: Floats, group: Integers, name: str = "labels") -> None:
+    """Check that labels, or start scores, stay different in a host that keeps them as float32.
 
-    A few labels of long lists may become equal; they say next to nothing about the order.
+    A few of long lists may become equal; they say next to nothing about the order.
     """
     with np.errstate(over="ignore"):
         kept = labels.astype(np.float32)
@@ -161,8 +161,8 @@ def check_kept(labels: Floats, group: Integers) -> None:
     if not np.isfinite(kept).all():
         row = int(np.argmin(np.isfinite(kept)))
         raise ValueError(
-            f"labels must be finite as float32, in which LightGBM and XGBoost keep them, got "
-            f"{labels[row]:g} in row {row}: divide all labels by a constant"
+            f"{name} must be finite as float32, in which LightGBM and XGBoost keep them, got "
+            f"{labels[row]:g} in row {row}: divide all {name} by a constant"
         )
     query = np.repeat(np.arange(len(group)), group)
     order = np.lexsort((labels, query))
@@ -172,8 +172,8 @@ def check_kept(labels: Floats, group: Integers) -> None:
     if lost.sum() > 0.1 * differ.sum():
         at = int(np.argmax(lost))
         raise ValueError(
-            f"labels must differ as float32, in which both hosts keep them, but {lost.sum()} of "
+            f"{name} must differ as float32, in which hosts keep them, but {lost.sum()} of "
             f"{differ.sum()} differences within queries are lost, as between {labels[below[at]]!s} "
             f"and {labels[above[at]]!s} in rows {below[at]} and {above[at]}: subtract a constant "
-            "from all labels, such as their smallest"
+            f"from all {name}, such as their smallest"
         )

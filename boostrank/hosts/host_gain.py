@@ -13,10 +13,15 @@ def with_gain_of(objective: Objective, params: Mapping[str, Any], host: str) -> 
     gain: Any
     if host == "lightgbm":
         table = params.get("label_gain")
-        if table is None:
+        if table is None or (isinstance(table, str) and not table):  # LightGBM's default
             return objective
-        values = table.split(",") if isinstance(table, str) else table
-        gain, said = [float(each) for each in values], f"label_gain={table!r}"
+        said = f"label_gain={table!r}"
+        try:
+            gain = [float(each) for each in (table.split(",") if isinstance(table, str) else table)]
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"label_gain must be numbers, as a list or with commas in between, got {table!r}"
+            ) from None
     else:
         if str(params.get("ndcg_exp_gain", True)).lower() not in ("0", "false"):
             return objective

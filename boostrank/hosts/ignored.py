@@ -6,6 +6,7 @@ Parameters that a host ignores with objectives not its own, labels and gradients
 import re
 from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from boostrank.hosts.monitoring import LIGHTGBMS
 from boostrank.hosts.passes import Float32s
 from boostrank.hosts.training import Training
 from boostrank.hosts.undocumented import lightgbms_parameters
-from boostrank.messages import LARGEST_GRADE, warn, warn_of_large_grades
+from boostrank.messages import LARGEST_GRADE, import_host, warn, warn_of_large_grades
 from boostrank.objectives import Calibrated, Objective, QueryCrossEntropy, Several
 from boostrank.objectives.validation import Floats, Integers, check_choice, differ
 
@@ -70,6 +71,8 @@ EVAL_AT = ("eval_at", "ndcg_eval_at", "ndcg_at", "map_eval_at", "map_at")
 #: All of LightGBM's names for the columns that are categories.
 CATEGORICAL = ("categorical_feature", "cat_feature", "categorical_column", "cat_column",
                "categorical_features")  # fmt: skip
+#: What LightGBM takes for no metric.
+NO_METRIC = ("", "none", "na", "null", "custom")
 _METRICS = ("metric", *LIGHTGBMS_OTHER_NAMES["metric"])
 # What it reads with files only, and elsewhere ignores without a word.
 _OF_FILES = frozenset({"ignore_column", "ignore_feature", "blacklist", "weight_column",
@@ -109,6 +112,20 @@ def check_known(params: Iterable[str]) -> None:
         check_choice("parameter of lightgbm", name, known)
 
 
+@cache
+def check_metric(name: str) -> None:
+    """Refuse a metric that LightGBM does not know, which it would leave out without a word."""
+    if name.strip().lower() in NO_METRIC:
+        return
+    lightgbm = import_host("lightgbm")
+    data = lightgbm.Dataset(np.zeros((2, 1)), [1.0, 1.0], group=[2], params={"verbosity": -1})
+    params = {"metric": name, "objective": "none", "verbosity": -1, "num_threads": 1}
+    if not lightgbm.Booster(params, data).eval_train():
+        raise ValueError(
+            f"metric={name!r} is no metric of LightGBM; boostrank's go to fit, as eval_metric"
+        )
+
+
 def warn_of_ignored(objective: Objective, training: Training) -> None:
     """Warn of parameters in a training that only the host's own ranking objectives read."""
     params = training.params
@@ -137,6 +154,11 @@ def warn_of_ignored(objective: Objective, training: Training) -> None:
 
 def warn_of_grades(labels: npt.NDArray[Any], objective: Objective) -> None:
     """Warn of labels that are probably not grades, if they count as gains 2^y - 1."""
+    if isinstance(objective, Several):
+        others = [own.values for _, own in objective.labels]
+        for own, part in zip([labels, *others], objective.children().values(), strict=True):
+            warn_of_grades(own, part)
+        return
     if not len(labels) or not objective.exponential_gains:
         return
     cure = "use an objective that has gain=, or sort them into grades"

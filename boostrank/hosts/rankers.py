@@ -47,6 +47,8 @@ from boostrank.registry import make_objective
 T = TypeVar("T")
 #: Objectives that are correlations of whole orders.
 CORRELATIONS = ("spearman", "pearson")
+#: Weights whose largest is outside lose their differences in float32.
+LEAST_WEIGHT, LARGEST_WEIGHT = 1e-30, float(np.finfo(np.float32).max)
 # What objectives may have for the rows of one training set.
 _OF_ROWS = {"pairs": Pairs, "positions": Positions, "labels": Several}
 
@@ -145,7 +147,10 @@ def read_rows(
     check_either(group, qid, prefix)
     if qid is None:
         if sort:
-            raise ValueError("sort=True sorts by qid: pass qid, one id per document, not group")
+            raise ValueError(
+                f"sort=True sorts by {prefix}qid: pass {prefix}qid, one id per document, not "
+                f"{prefix}group"
+            )
         sizes = np.diff(check_group(group, n_docs))
     else:
         ids = check_ids(f"{prefix}qid", qid, n_docs)
@@ -162,14 +167,17 @@ def read_rows(
         sizes = sizes_of_ids(f"{prefix}qid", ids, "pass sort=True to fit, or ")
         if by_query:
             check_by_query("sample_weight", given.weight, ids)
+    if offset is not None and rules is not None and rules.host == features.XGBOOST.host:
+        check_kept(offset, sizes, start)  # LightGBM keeps float64
     filled = sizes > 0
     if weight is not None:
         weight = check_weight(weight, n_docs, len(sizes))
-        largest = float(np.finfo(np.float32).max)
-        if rules is not None and weight.max() > largest:
+        top = weight.max()
+        if rules is not None and top > 0.0 and not LEAST_WEIGHT <= top <= LARGEST_WEIGHT:
             raise ValueError(
-                f"sample_weight must be at most {largest:.2g}, as {rules.host} keeps float32, got "
-                f"{weight.max():g}: divide all weights by a constant"
+                f"sample_weight must be at most {LARGEST_WEIGHT:.2g}, and somewhere at least "
+                f"{LEAST_WEIGHT:g}, as {rules.host} keeps float32; the largest is {top:g}: divide "
+                "all weights by it"
             )
         weight = weight if len(weight) == n_docs else weight[filled]
     return Rows(X, y, sizes[filled], weight, offset)
@@ -344,11 +352,16 @@ def _sorted(objective: Objective, qid: Any) -> Objective:
     return _changed(objective, in_order)
 
 
-def check_unbound(objective: Any, who: str, cure: str) -> None:
-    """Refuse an objective that belongs to the rows of one training set: `who` trains on parts."""
+def _held(objective: Any) -> list[str]:
+    """Return what an objective has for the rows of one training set."""
     inside = all_inside(objective) if isinstance(objective, Objective) else ()
     values = [value for own in inside for value in (own, *vars(own).values())]
-    held = [what for what, kind in _OF_ROWS.items() if any(isinstance(v, kind) for v in values)]
+    return [what for what, kind in _OF_ROWS.items() if any(isinstance(v, kind) for v in values)]
+
+
+def check_unbound(objective: Any, who: str, cure: str) -> None:
+    """Refuse an objective that belongs to the rows of one training set: `who` trains on parts."""
+    held = _held(objective)
     if held:
         raise ValueError(
             f"{who} trains on parts of the data, but {objective.name} has {' and '.join(held)} for "
@@ -396,7 +409,7 @@ def score(
     Labels count as the objective's `gain` says, or the host's own `label_gain` or
     `ndcg_exp_gain`: 2^y - 1, or the label itself with "linear".
     For an objective that takes any numbers, such as returns, it is Spearman's correlation: always
-    for `Spearman` and `Pearson`, otherwise where labels are no grades from 0 to 30.
+    for `Spearman` and `Pearson`, otherwise where the labels of `fit` are no grades from 0 to 30.
 
     Parameters
     ----------
@@ -424,8 +437,19 @@ def score(
     domain = _measured(objective_of(self).contract.labels)
     given = Given(X, y, group, qid, sample_weight)
     rows = read_rows(given, sort=None, domain=domain, rules=self._rules)
-    chosen = default_metric(self, rows.y)
+    here = default_metric(self, rows.y)
+    chosen = getattr(self, "_measure", here)
     name = chosen.name
+    if name != here.name:
+        warn(
+            f"score is {name}, since the labels of fit asked for it; those here alone would have "
+            f"asked for {here.name}: a search over such data may mix both, so pass it a scoring"
+        )
+    if self._rules.start in getattr(self, "_given", ()):
+        warn(
+            f"score is of the trees alone, without the {self._rules.start} that fit had: add "
+            "yours to the predictions, and pass the sum to boostrank.evaluate"
+        )
     value = evaluate(
         self.predict(rows.X), rows.y, rows.group, (name,), weight=rows.weight, gain=chosen.gain
     )[name]
@@ -508,14 +532,18 @@ def fit_all(self: Any, X: Any, y: Any = None, **kwargs: Any) -> Any:
     made = objective_of(self)
     if self.auto_ is not None and is_auto(made):
         params["objective"] = made.replace(signal=self.auto_.objective.signal)
-    if self.objective_.of_rows:
-        own, alone = self.objective, isinstance(self.objective_, Preferences)
-        if not alone or kwargs.get("pairs") is None:
-            cure = f"fit a new ranker with n_estimators={rounds}, whose objective has all pairs"
-            raise ValueError(
-                f"{self.objective_.name} has pairs of the rows of fit, which differ in fit_all: "
-                f"{'pass pairs= with rows of this X' if alone else cure}"
-            )
+    alone = isinstance(self.objective_, Preferences)
+    passed = {"positions": "position"} | ({"pairs": "pairs"} if alone else {})
+    old = [what for what in _held(self.objective_) if kwargs.get(passed.get(what, "")) is None]
+    if old:
+        cure = f"fit a new ranker with n_estimators={rounds}, whose objective has all {old[0]}"
+        cure = f"pass {passed[old[0]]}= for all rows" if old[0] in passed else cure
+        raise ValueError(
+            f"{self.objective_.name} has {' and '.join(old)} of the rows of fit, which differ in "
+            f"fit_all: {cure}"
+        )
+    if alone:
+        own = self.objective
         params["objective"] = own.objective if isinstance(own, Preferences) else own
     if kwargs.get("position") is not None and getattr(self.objective, "position", None) is not None:
         params["objective"] = self.objective.replace(position=None)  # of other rows
@@ -525,7 +553,7 @@ def fit_all(self: Any, X: Any, y: Any = None, **kwargs: Any) -> Any:
 def plain(ranker: Any, kind: type[T], booster: Any, **params: Any) -> T:
     """Return a ranker of the host's class, for tools that know no other, with the state of ours."""
     made = kind(**(ranker.get_params() | params))
-    own = {*ranker.get_params(), "objective_"}
+    own = {*ranker.get_params(), "objective_", "auto_", "_measure"}  # the others need no boostrank
     vars(made).update({name: value for name, value in vars(ranker).items() if name not in own})
     made._Booster = booster  # type: ignore[attr-defined]
     return made

@@ -1,12 +1,12 @@
 """Determines the boosting round of a call.
 
 LightGBM does not pass the round, so the calls that returned to a Booster are counted, for each
-objective that it calls. A round whose gradients LightGBM did not use, because something failed in
-between, is done again. XGBoost passes the round as the iteration. When training continues a model,
-neither says how many rounds it already has, but its Booster does.
+objective that it calls, and the rounds of other objectives in between. A round whose gradients
+LightGBM did not use, because something failed in between, is done again. XGBoost passes the round
+as the iteration. When training continues a model, neither says how many rounds it already has, but
+its Booster does.
 """
 
-import weakref
 from collections.abc import Hashable
 from dataclasses import fields
 
@@ -45,8 +45,7 @@ def of_lightgbm(objective: Objective, training: Training) -> int:
     if is_dart(booster.params):
         training.once("settled", lambda: settle_dart(booster))
         _warn_of_lost_round(training)
-    # The Booster outlives its data, which must not stay in memory for the sake of a key.
-    data = weakref.ref(booster.train_set)
+    data = training.data
     training.once(("checked", objective, data), check)
     # If the data have changed, LightGBM hands over a new array of scores. It does not write to it
     # if it had predicted since the last update: for a metric, or for an update that failed.
@@ -54,12 +53,15 @@ def of_lightgbm(objective: Objective, training: Training) -> int:
     if training.known.get("data") != now:
         undocumented.predict_again(booster)
     training.known["data"] = now
-    done, update = training.known.get(("rounds", objective), (None, None))
+    trees = booster.current_iteration()
+    done, update, before = training.known.get(("rounds", objective), (None, None, trees))
     if done is None:
-        done = _continued(objective, booster.current_iteration()) if start is None else start - 1
+        done = _continued(objective, trees) if start is None else start - 1
     elif update is not None and update is undocumented.lightgbms_update(booster):
         done -= 1
-    training.known["rounds", objective] = done, None
+    else:
+        done += max(0, trees - before - 1)  # rounds of other objectives in between
+    training.known["rounds", objective] = done, None, trees
     return 1 + int(done)
 
 
@@ -86,9 +88,9 @@ def _check_hashable(objective: Objective) -> None:
 def lightgbm_done(objective: Objective, training: Training) -> None:
     """Count the round that `of_lightgbm` returned, whose gradients are complete."""
     if training.booster is not None:
-        done, _ = training.known["rounds", objective]
+        done, _, trees = training.known["rounds", objective]
         update = undocumented.lightgbms_update(training.booster)
-        training.known["rounds", objective] = done + 1, update
+        training.known["rounds", objective] = done + 1, update, trees
 
 
 def of_xgboost(objective: Objective, iteration: int | None, training: Training) -> int:

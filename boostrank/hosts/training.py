@@ -56,18 +56,23 @@ class Training:
         return found
 
     @property
+    def data(self) -> "weakref.ref[Any] | None":
+        """The Dataset that a LightGBM Booster trains on now, and which it outlives; else None."""
+        data = getattr(self.booster, "train_set", None)
+        return None if data is None else weakref.ref(data)
+
+    @property
     def fold(self) -> tuple[Integers | None, Any]:
         """Which rows of a whole LightGBM Dataset are trained on (None: all), and that Dataset."""
-        data = getattr(self.booster, "train_set", None)
+        data = self.data
         if data is None:
             return None, None
-        own = weakref.ref(data)  # the Booster outlives its data
 
         def find() -> tuple[Integers | None, Any]:
-            rows, whole = fold_of(data)
+            rows, whole = fold_of(data())
             return rows, weakref.ref(whole)
 
-        rows, whole = self.once(("fold", own), find)
+        rows, whole = self.once(("fold", data), find)
         return rows, whole()
 
     @property
@@ -121,5 +126,5 @@ class TrainingView(View):
         return None if rows is None else Subset(rows, whole.get_group(), whole.num_data())
 
     def once(self, key: Hashable, find: Callable[[], T]) -> T:
-        """Return what `find` returned in the first round; see `View.once`."""
-        return self._training.once(key, find)
+        """Return what `find` returned in the first round with these data; see `View.once`."""
+        return self._training.once((key, self._training.data), find)

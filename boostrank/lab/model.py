@@ -24,8 +24,8 @@ from boostrank.objectives.validation import Floats, Integers
 
 #: What a host would take for its own, by its usual name, and what there is instead.
 _OWN: Mapping[str, str] = {
-    "n_estimators": "give the number of rounds instead",
-    "objective": "name the objective instead",
+    **dict.fromkeys(("n_estimators", "iterations"), "give the number of rounds instead"),
+    **dict.fromkeys(("objective", "loss_function"), "name the objective instead"),
     **dict.fromkeys(("metric", "eval_metric"), "name the metric instead, with --metric or metric="),
     **dict.fromkeys(EARLY_STOPPING, "give --valid and --patience of 'train' instead"),
 }

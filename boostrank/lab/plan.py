@@ -1,6 +1,5 @@
 """Decides what a comparison trains and tests: learners that labels allow, queries that count."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +11,7 @@ from boostrank.lab.folds import Folds, note_on_time
 from boostrank.lab.learners import Learner, learners, refusal
 from boostrank.lab.models import TRAINERS, missing_hosts
 from boostrank.lab.settings import Settings
+from boostrank.messages import muted
 from boostrank.metrics.definitions import METRICS, parse_name
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import FOR_NUMBERS, check_choice
@@ -102,8 +102,7 @@ def counted_queries(data: RankingData, settings: Settings, also: Sequence[str] =
 
     Labels that the metric or one in `also` does not take are refused: here, before training.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of labels, which the evaluation of scores repeats
+    with muted():  # the evaluation of scores warns of labels
         values = settings.measure(np.zeros(len(data.y)), data, (settings.metric, *also))
     return ~np.isnan(values[settings.metric])
 
@@ -113,8 +112,7 @@ def queries_that_choose(data: RankingData, settings: Settings) -> Counted:
     counted = counted_queries(data, settings)
     if not parse_name(settings.metric, settings.convention).larger_is_better:
         return counted  # of probabilities, which even equal labels tell apart
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with muted():
         best, worst = (
             settings.measure(scores, data, (settings.metric,))[settings.metric]
             for scores in (data.y, -data.y)
