@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from boostrank.metrics import evaluate
-from boostrank.objectives import Objective
+from boostrank.objectives import SDCG, Objective, RegSHFSDCG
 from boostrank.objectives.validation import Floats, check_count, check_positive, differ
 
 
@@ -89,7 +89,9 @@ def directness(
     group : array_like (n_queries,)
         Sizes of consecutive queries.
     measure : str, default "ndcg"
-        As in `evaluate`, under its standard convention, but for the objective's own `gain`.
+        As in `evaluate`, under its standard convention, but for the objective's own `gain` and
+        `discount`. "linear" and "sqrt" of SDCG and its kin are costs that no metric has: for them
+        it is "log2".
     round : int, optional
         Boosting round, for scheduled objectives.
 
@@ -120,7 +122,11 @@ def directness(
     """
     loss = obj.loss(scores, labels, group, round=round)
     gain = obj._gain if obj.counts_gains else None
-    value = evaluate(scores, labels, group, (measure,), gain=gain, per_query=True)[measure]
+    discount = getattr(obj, "discount", None)
+    if isinstance(obj, SDCG | RegSHFSDCG) and discount in ("linear", "sqrt"):
+        discount = None  # what a rank costs: even their ideal DCG has log2
+    rules: dict[str, Any] = {"gain": gain, "discount": discount, "per_query": True}
+    value = evaluate(scores, labels, group, (measure,), **rules)[measure]
     surrogate = obj.contract.metric_offset - loss  # of 1 - E^, and of smooth metrics, which are -E^
     differences = np.abs(surrogate - value)
     _, y, boundaries = obj._checked(scores, labels, group)

@@ -8,6 +8,9 @@ from contextvars import ContextVar
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 #: What the command line needs: the packages of the extra `cli`.
 CLI = "typer rich jinja2 scikit-learn scipy matplotlib"
 #: What CSV and parquet need: those of the extra `tables`.
@@ -76,9 +79,13 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(message, category, stacklevel=level + 1)
 
 
-def warn_of_large_grades(what: str, cure: str) -> None:
-    """Warn of labels above `LARGEST_GRADE` that `what` takes for grades."""
-    warn(
-        f"labels above {LARGEST_GRADE} count as gains 2^y - 1 in {what}, so that only the largest "
-        f"of them matter. For amounts, such as prices, probabilities or ranks, {cure}"
-    )
+def warn_of_no_grades(labels: npt.NDArray[Any], what: str, cure: str) -> None:
+    """Warn of labels above `LARGEST_GRADE`, or not whole, that `what` takes for grades."""
+    amounts = f"amounts, such as prices, probabilities or ranks, {cure}"
+    if np.max(labels, initial=0.0) > LARGEST_GRADE:
+        warn(
+            f"labels above {LARGEST_GRADE} count as gains 2^y - 1 in {what}, so that only the "
+            f"largest of them matter. For {amounts}"
+        )
+    elif not np.all(labels == np.floor(labels)):
+        warn(f"labels that are not whole count as gains 2^y - 1 in {what}: for {amounts}")

@@ -150,6 +150,7 @@ class Objective(ABC):
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
+        self._require("hessian", f"declare hessian: str = {next(iter(self.hessians))!r}")
         check_choice("hessian", self.hessian, self.hessians)
         for field in fields(self):
             check = field.metadata.get("check")
@@ -178,6 +179,11 @@ class Objective(ABC):
         from ..hosts import gradient_for_host
 
         return gradient_for_host(self, args)
+
+    def _require(self, name: str, remedy: str) -> None:
+        """Refuse a class of a user's own that lacks a field."""
+        if not hasattr(self, name):
+            raise TypeError(f"{type(self).__name__} has no field {name!r}; {remedy}")
 
     def _set(self, **values: Any) -> None:
         """Store checked parameters while the object is being built."""
@@ -465,6 +471,10 @@ class Objective(ABC):
         objective that has `n_draws`.
         """
         params: Any = self._compiled.params
+        for name in params._fields:
+            self._require(
+                name, f"its kernel's {params.__name__} has: declare it, or remove it there"
+            )
         values = {name: getattr(self, name) for name in params._fields}
         for own in fields(self):
             if own.name in values and "compiled" in own.metadata:

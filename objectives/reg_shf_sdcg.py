@@ -171,7 +171,7 @@ class RegSHFSDCG(Mixture):
             fitted = self.gain if self.target == "gain" else "linear"
             regression = _CentredRegression(gain=fitted, hessian=self.hessian)
         else:
-            regression = Regression(target=self.target, gain=self.gain, hessian=self.hessian)
+            regression = Regression(target=self.target, hessian=self.hessian).with_gain(self.gain)
         ranking = SHFSDCG(
             k=self.k,
             alpha=self.alpha,

@@ -35,6 +35,7 @@ from .base import Objective
 from .contract import EXACT_OR_CONSTANT, Contract
 from .gains import Gain, gain_field, gains_of
 from .parameters import choice
+from .targets import check_target_parameters
 from .validation import AMOUNTS, GRADES, NUMBERS, Floats, Integers
 
 
@@ -49,7 +50,7 @@ class Regression(Objective):
         The default is the label, because gains 2^y - 1 let the few best documents outweigh all
         others.
     gain : str, sequence or callable, default "exponential"
-        What a grade is worth, see `Objective`; for ``target="gain"``.
+        What a grade is worth, see `Objective`; only with ``target="gain"``.
     hessian : {"exact", "gauss-newton", "constant"}, default "exact"
         The first two are 2, so that a Newton step is the mean residual; constant is 1.
     rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
@@ -81,6 +82,10 @@ class Regression(Objective):
     target: str = choice("grade", ("grade", "gain"))
     gain: Gain = gain_field()
     hessian: str = "exact"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_target_parameters(self, "dcg" if self.counts_gains else self.target)
 
     @property
     def contract(self) -> Contract:

@@ -12,34 +12,34 @@ Source
 Definition
     A(x) = G_alpha(x) for x >= 0, 0.5 - (alpha/4) x for x < 0                   (14), sign fixed
     B(x) = 1 + A(-x)                                                            (15)
-    r^_i = 1 + sum over documents j of another grade: A(s_i - s_j) if y_i > y_j, B(s_i - s_j) if
-           y_i < y_j                                                            (12), (13)
-           + sum over j != i of the same grade: G_alpha(s_i - s_j)              (6)
+    r^_i = 1 + sum over documents j of another gain: A(s_i - s_j) if g_i > g_j, B(s_i - s_j) if
+           g_i < g_j                                                            (12), (13)
+           + sum over j != i of the same gain: G_alpha(s_i - s_j)               (6)
     W(r) = G_beta(r - s_m), or 1 without a cut-off                              (17)
     loss = sum_i f_i(r^_i), f_i by `discount`, as in SDCG; the paper's is "log2"  (8)
 
-    s_m is the largest smoothed rank among the k documents of highest grade (among equal grades at
+    s_m is the largest smoothed rank among the k documents of highest gain (among equal gains at
     the k-th place, those with the smallest r^), and at least k. Taken in smoothed ranks it keeps
     the paper's promise: each of the top k documents has W >= 1/2.
 
 Symbols
-    s scores, y grades, g gains, f, c, e and Z_k as in SDCG.
-    x_ij = s_i - s_j for y_i > y_j; A' <= 0 and A'' >= 0 at it; rho_ij = G (1 - G).
+    s scores, g gains, f, c, e and Z_k as in SDCG. Grades of one gain count as equal.
+    x_ij = s_i - s_j for g_i > g_j; A' <= 0 and A'' >= 0 at it; rho_ij = G (1 - G).
 
 Gradient (exact for fixed s_m)
-    A pair y_i > y_j adds (c_i + c_j) A'(x_ij) to i and its negative to j: both ranks improve
+    A pair g_i > g_j adds (c_i + c_j) A'(x_ij) to i and its negative to j: both ranks improve
     together, whereas SDCG's c_i - c_j sets them against each other. A wrong pair is pulled with
-    alpha/4 (16). A pair of equal grades is that of SDCG. With a linear discount and no k, such
+    alpha/4 (16). A pair of equal gains is that of SDCG. With a linear discount and no k, such
     pairs add nothing, c_i = g_i / Z, and the loss is convex: a constant plus the sum over pairs
-    y_i > y_j of (c_i + c_j) A(x_ij).
+    g_i > g_j of (c_i + c_j) A(x_ij).
 
 Hessians
     gauss-newton  (default) sum_j alpha (c_p + c_j) a_pj alpha/2, a_pj alpha the slope of the pair's
-                  function, rho_pj or -A'; 0 for equal grades if linear without k
+                  function, rho_pj or -A'; 0 for equal gains if linear without k
     constant      1
 
 Degenerate queries
-    Fewer than two documents, or all grades equal: zero loss and gradient.
+    Fewer than two documents, or all gains equal: zero loss and gradient.
 
 Numerics
     As in `far_field`: no score overflows. Smoothed ranks grow with the scores without bound (1e30
@@ -47,7 +47,7 @@ Numerics
 
 Cost
     O(n) after a sort, by blocks (`far_field`), and O(n log n) if the query has over 32 distinct
-    grades or fewer than 24 documents per grade (`parts`).
+    gains or fewer than 24 documents per gain (`parts`).
 
 When to use
     As for SDCG, when a relevant document at the end of a long list should be pulled as hard as one
@@ -93,7 +93,7 @@ def of_pair(p: Rules, worse: Document, better: Document) -> tuple[float, float]:
 
 
 def of_ranked_pair(p: Rules, worse: Document, better: Document) -> tuple[float, float]:
-    """Return the same with c by rank; where grades are equal, SDCG's pair."""
+    """Return the same with c by rank; where gains are equal, SDCG's pair."""
     share = 1.0 / (worse.decay + better.decay)
     rho = worse.decay * better.decay * share * share
     hinge = (worse.own + better.own) * (rho if better.decay >= worse.decay else 0.25)
@@ -143,7 +143,7 @@ def _worst_rank(w: Columns, a: int, b: int, k: int) -> float:
     """Return s_m of (17) for the query in columns a to b."""
     gains, ranks = w.real[WORTH, a:b], w.real[RANK, a:b]
     by_rank = order_by_score(-ranks)
-    by_gain = order_by_score(in_order(gains, by_rank))  # stable: smallest r^ first within a grade
+    by_gain = order_by_score(in_order(gains, by_rank))  # stable: smallest r^ first of equal gains
     cut = float(k)
     for position in range(min(k, b - a)):
         cut = max(cut, ranks[by_rank[by_gain[position]]])
@@ -179,13 +179,13 @@ class SHFSDCG(SDCG):
     """Smooth DCG with smoothed hinge functions: wrongly ranked pairs keep a full gradient.
 
     Wu, Chang, Zheng, Zha (CIKM 2009), equations (12)-(17), the sign of (14) fixed. The loss is
-    SDCG's, but documents of different grade enter each other's rank through hinges that stay linear
+    SDCG's, but documents of different gain enter each other's rank through hinges that stay linear
     while the pair is in the wrong order. With the default discount and no `k` it is convex.
 
     Parameters
     ----------
     k : int, optional
-        Rank cut-off, at least 1: ranks beyond the worst of the k documents of highest grade hardly
+        Rank cut-off, at least 1: ranks beyond the worst of the k documents of highest gain hardly
         matter. Default None: the whole list.
     alpha : float or Schedule, default 1.0
         Steepness of sigmoid and hinge in score units, positive. Only alpha times scores matters.
@@ -214,7 +214,7 @@ class SHFSDCG(SDCG):
     -----
     Exact gradient (with `k`: for a fixed worst rank, found at every call); O(n) time and memory for
     a query of n documents after sorting them, O(n log n) time for queries of over 32 distinct
-    grades or under 24 documents per grade.
+    gains or under 24 documents per gain.
 
     Examples
     --------

@@ -3,7 +3,7 @@ r"""SLAM: a weighted hinge on each document's worst rival, which bounds a rankin
 Source
     Chaudhuri, Tewari: Perceptron-like algorithms and generalization bounds for learning to rank
     (2014), equations (3)-(10), (24) and (31). Two things the paper leaves open:
-    - Documents of equal grade. The bounds of (10) and (31) are proved with the better-scored of
+    - Documents of equal gain. The bounds of (10) and (31) are proved with the better-scored of
       them counted first; v then depends on the scores, and the loss is not convex. Here they keep
       their order in the data: v does not depend on the scores, the loss is convex (lemma 1), and it
       is only larger, so still a bound.
@@ -12,21 +12,21 @@ Source
       as labels for the binary form.
 
 Definition
-    documents sorted by descending grade, ties as in the data; i is the position in that order
+    documents sorted by descending gain, ties as in the data; i is the position in that order
     v_i  = (g_i - g_n) (d(i) - d(n)) / Z                          measure "ndcg"    (9)
            g_i d(i) / Z_k for i <= k, else 0                      measure "ndcg@k"  (31)
            1/R - i / (R (n - R + i)) for i <= R, else 0           measure "map"     (6)
-    c_i  = max(0, max over y_j < y_i of margin + s_j - s_i)                         (11)
+    c_i  = max(0, max over g_j < g_i of margin + s_j - s_i)                         (11)
     loss = sum_i v_i c_i                                                            (5)
     For margin >= 1, loss >= 1 - measure (theorems 2 and 3, corollary 7); sum_i v_i <= 1.
 
 Symbols
-    s scores, y grades, g gains 2^y - 1, d(r) = 1/log2(1 + r), n documents, R of them with y > 0,
-    Z and Z_k ideal DCG of the whole list and at k.
+    s scores, y grades, g gains 2^y - 1, but y itself for "map", d(r) = 1/log2(1 + r), n documents,
+    R of them with y > 0, Z and Z_k ideal DCG of the whole list and at k.
 
 Gradient (one subgradient; the derivative wherever there is one)
     for each i with c_i > 0: grad_i -= v_i, grad_{j*} += v_i,                       (24)
-    j* the highest-scored document of lower grade
+    j* the highest-scored document of lower gain
 
 Hessians
     gauss-newton  (default) a surrogate, as the loss is piecewise linear and has no curvature: for
@@ -37,11 +37,11 @@ Hessians
     There is no exact choice.
 
 Degenerate queries
-    Fewer than two documents, or all grades equal: zero loss and gradient.
+    Fewer than two documents, or all gains equal: zero loss and gradient.
 
 Cost
-    O(n log n), for the sort by grade: all documents of one grade have the same worst rival, so one
-    pass from the lowest grade up finds all rivals.
+    O(n log n), for the sort by gain: all documents of one gain have the same worst rival, so one
+    pass from the lowest gain up finds all rivals.
 
 When to use
     When theory asks for a bound of 1 - NDCG or of 1 - AP. As a loss for trees it looks at only one
@@ -63,6 +63,7 @@ from .engine.jit import jit_allocating
 from .engine.order import all_equal, order_by_score
 from .gains import Gain, compiled_discount, discount_field, gain_field
 from .parameters import positive
+from .targets import check_target_parameters
 from .validation import Floats
 
 
@@ -149,8 +150,8 @@ def _kernel(
 class SLAM(Objective):
     """Weighted hinge on each document's worst rival: an upper bound of 1 - NDCG or 1 - AP.
 
-    Chaudhuri, Tewari (2014), equation (5):
-    ``loss = sum_i v_i max(0, max over y_j < y_i of margin + s_j - s_i)``, with weights v by
+    Chaudhuri, Tewari (2014), equation (5), with gains g, for "map" the grades:
+    ``loss = sum_i v_i max(0, max over g_j < g_i of margin + s_j - s_i)``, with weights v by
     equation (9) for NDCG, (31) for NDCG@k and (6) for average precision.
 
     Parameters
@@ -160,14 +161,14 @@ class SLAM(Objective):
         ``"map"``. For "map", y > 0 is relevant. The names "slam-ndcg" and "slam-map" stand for two
         of these.
     margin : float, default 1.0
-        Lead in score that a document of higher grade should have, positive. It sets the scale of
+        Lead in score that a document of higher gain should have, positive. It sets the scale of
         the scores. From 1 up, as in the paper, the loss is an upper bound.
     hessian : {"gauss-newton", "constant"}, default "gauss-newton"
         The loss is piecewise linear and has no curvature. The surrogate gives each document the sum
         of v / margin over the active hinges it is in. Against a constant, which is plain gradient
         boosting, it gained .009 to .021 in validation NDCG@10 on MQ2008, and -.005 to .031 on
         OHSUMED.
-    gain, discount : see `Objective`
+    gain, discount : see `Objective`; "map" has none
     rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
@@ -178,7 +179,7 @@ class SLAM(Objective):
     Notes
     -----
     The gradient is one subgradient: at kinks the loss has several. The result depends on the order
-    in which documents of equal grade are passed: of several, the first has the largest weight.
+    in which documents of equal gain are passed: of several, the first has the largest weight.
     O(n log n) time for a query of n documents, O(n) memory.
 
     Examples
@@ -214,6 +215,7 @@ class SLAM(Objective):
     def __post_init__(self) -> None:
         super().__post_init__()
         _cutoff(self.measure)
+        check_target_parameters(self, self.measure.partition("@")[0], by="measure")
         self._set(name="slam-map" if self.measure == "map" else "slam-ndcg")
 
     @property

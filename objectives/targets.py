@@ -32,8 +32,8 @@ def check_target(name: str, value: Any) -> str:
     return value
 
 
-def check_target_parameters(objective: Any, target: str) -> None:
-    """Refuse a gain, discount or variant other than the default if the target has none."""
+def check_target_parameters(objective: Any, target: str, by: str = "target") -> None:
+    """Refuse a gain, discount or variant other than the default if the target, `by`, has none."""
     for name, targets in (
         ("gain", WITH_GAIN),
         ("discount", WITH_DISCOUNT),
@@ -43,8 +43,8 @@ def check_target_parameters(objective: Any, target: str) -> None:
         value = getattr(objective, name, None)
         if target not in targets and value != default:
             raise ValueError(
-                f"{name} must be left out with target={objective.target!r}, which has none; got "
-                f"{value!r}"
+                f"{name} must be left out with {by}={getattr(objective, by)!r}, which has none; "
+                f"got {value!r}"
             )
 
 

@@ -197,6 +197,25 @@ def test_gains_that_do_not_fit_the_labels(gain, message):
         evaluate([0.0, 1.0], [0, 2], [2], ["ndcg"], gain=gain)
 
 
+@pytest.mark.parametrize("own", [{"gain": "linear"}, {"discount": "linear"}, {"discount": [1]}])
+def test_map_has_neither_gain_nor_discount(own):
+    boostrank.SLAM(measure="map", gain="exponential", discount="log2")  # the defaults
+    for build in ({"measure": "map"}, {"target": "map"}):
+        cls = boostrank.SLAM if "measure" in build else LambdaRank
+        message = f"{next(iter(own))} must be left out with {next(iter(build))}='map', which has"
+        with pytest.raises(ValueError, match=message):
+            cls(**build, **own)
+
+
+def test_a_regression_on_grades_has_no_gain():
+    with pytest.raises(ValueError, match="gain must be left out with target='grade', which has"):
+        boostrank.Regression(gain="linear")
+    for target in ("grade", "gain"):
+        own = {"total_rounds": 4, "target": target, "center": False}
+        both = boostrank.RegSHFSDCG(**own, gain="linear")
+        assert both._mixed()[1]._gain == "linear"
+
+
 def test_equal_gains_of_different_grades_have_nothing_to_rank(rng):
     scores, labels = rng.normal(size=30), np.arange(30.0) % 2 + 3
     for name in WITH_GAIN:
@@ -274,6 +293,16 @@ def test_conventions_that_fix_their_own():
     with pytest.raises(ValueError, match="discount is fixed by convention='lightgbm'"):
         metric("ndcg", convention="lightgbm", discount="linear")
     evaluate(*query, convention="trec", gain="linear")  # trec's own
+
+
+@pytest.mark.parametrize("own", [{"discount": "reciprocal"}, {"discount": [2, 1], "gain": TABLE}])
+def test_directness_is_measured_by_the_objectives_gain_and_discount(own):
+    query = [3.0, 1.0, 0.0], [1, 0, 2], [3]
+    sharp = boostrank.SoftNDCG(sigma=0.01, **own)
+    assert boostrank.directness(sharp, *query).epsilon < 1e-9
+    for word in ("linear", "sqrt"):  # no discounts of a metric
+        found = boostrank.directness(boostrank.SDCG(discount=word), *query)
+        assert found.measure == evaluate(*query, ["ndcg"])["ndcg"]
 
 
 # ---- training ------------------------------------------------------------------------------------

@@ -173,6 +173,7 @@ def test_a_score_that_is_not_defined_is_refused(host):
     made = make_ranker(host, "query-rmse").fit(DATA.X, DATA.y, qid=DATA.qid)
     with pytest.raises(ValueError, match="none of the 30 queries has a relevant document"):
         made.score(DATA.X, 0.0 * DATA.y, qid=DATA.qid)
+    made.fit(DATA.X, DATA.y - 1.0, qid=DATA.qid)
     with pytest.raises(ValueError, match="none of the 30 queries has two different labels"):
         made.score(DATA.X, 0.0 * DATA.y - 1.0, qid=DATA.qid)
 

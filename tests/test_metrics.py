@@ -152,6 +152,14 @@ def test_largest_grades_do_not_overflow():
     assert all(np.isfinite(value) for value in values.values())
 
 
+def test_fractional_labels_give_a_warning_where_they_count_as_exponential_gains():
+    query = [1.0, 2.0], [0.25, 0], [2]
+    with pytest.warns(UserWarning, match='not whole .* in ndcg: for .* pass gain="linear"'):
+        evaluate(*query, ["map", "ndcg"])
+    evaluate(*query, ["map", "err"])  # no warning
+    evaluate(*query, ["ndcg"], gain="linear")
+
+
 def test_weighted_mean():
     scores, labels, group = [2.0, 1.0, 1.0, 2.0], [1, 0, 1, 0], [2, 2]
     expected = {"mrr": pytest.approx((1 * 1 + 3 * 1 / 2) / 4)}
@@ -496,6 +504,21 @@ def test_bad_convention():
             "labels must be finite numbers, got inf at row 0",
         ),
         ({"metrics": ["auc", "ndcg"], "labels": [-1, 0]}, ValueError, "must be relevance grades"),
+        (
+            {"metrics": ["ndcg@2", "err", "map"], "labels": [0, 1500.5], "gain": "linear"},
+            ValueError,
+            r"grades.*, for err, got 1500\.5 at row 1; for amounts, such as prices, leave out err$",
+        ),
+        (
+            {"metrics": ["ndcg@2", "err", "map"], "labels": [0, 1500]},
+            ValueError,
+            'for ndcg@2, err, got .*, pass gain="linear" for ndcg@2 and leave out err$',
+        ),
+        (
+            {"metrics": ["dcg"], "labels": [0, 1e4], "convention": "letor3"},
+            ValueError,
+            "prices, leave out dcg$",  # it takes no gain
+        ),
         ({"weight": [1.0, 1.0, 1.0]}, ValueError, "weight must have one value for each of the 1"),
         ({"weight": [1e301]}, ValueError, "weight must be between 0 and"),
         ({"metrics": "ndcg@10"}, TypeError, r"write \['ndcg@10'\]"),

@@ -180,6 +180,13 @@ def test_continued_training_goes_on_from_the_best_round():
             matrix = xgboost.DMatrix(TEST.X)
             np.testing.assert_array_equal(more.predict(TEST.X), more.get_booster().predict(matrix))
         assert first.best_iteration + 1 == best  # left as it was
+    first = lightgbm.train(
+        {"verbosity": -1}, lightgbm.Dataset(TRAIN.X, TRAIN.y), 9, keep_training_booster=True
+    )
+    first.best_iteration = 5
+    ranker = LGBMRanker(n_estimators=4, n_jobs=1, verbosity=-1)
+    ranker.fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid, init_model=first)
+    assert ranker.booster_.current_iteration() == 5 + 4
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -8,13 +8,13 @@ checks of its parameters, and parameters that may be schedules.
 import copy
 import pickle
 import re
-from dataclasses import FrozenInstanceError, fields
-from typing import get_args
+from dataclasses import FrozenInstanceError, fields, make_dataclass
+from typing import NamedTuple, get_args
 
 import boostrank.objectives
 import numpy as np
 import pytest
-from boostrank.objectives import REGISTRY, Mix, Objective, Schedule
+from boostrank.objectives import REGISTRY, Mix, Objective, Schedule, query_kernel
 from boostrank.objectives.parameters import ArrayParameter
 from boostrank.objectives.validation import AMOUNTS, GRADES, NUMBERS, PROBABILITIES
 from cases import KINDS, every_kind, every_name, example
@@ -205,6 +205,39 @@ def test_an_unknown_parameter_is_refused(build):
     name = type(objective).__name__
     with pytest.raises(TypeError, match=f"{name} has no parameter 'lambda_'; it has "):
         objective.replace(lambda_=1.0)
+
+
+class Own(NamedTuple):
+    temp: float
+
+
+def own_kernel(p, scores, labels, hessian, grad, hess):
+    return 0.0
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"temp": 1.0}, "^Lacking has no field 'hessian'; declare hessian: str = 'gauss-newton'$"),
+        (
+            {"hessian": "constant"},
+            "^Lacking has no field 'temp'; its kernel's Own has: declare it",
+        ),
+    ],
+)
+def test_a_class_that_lacks_a_field_is_refused(fields, message):
+    def use():
+        lacking = make_dataclass(
+            "Lacking", [(name, object, value) for name, value in fields.items()],
+            bases=(Objective,), frozen=True, kw_only=True,
+            namespace={"name": "lacking", "kernel": query_kernel(Own)(own_kernel)},
+        )  # fmt: skip
+        lacking().loss([1.0, 2.0], [0, 1], [2])
+
+    with pytest.raises(TypeError, match=message):
+        use()
+    with pytest.raises(TypeError, match=r"must take \(p, scores, .*, as a kernel does; got \(p, s"):
+        query_kernel(Own)(lambda p, scores, labels, grad, hess: 0.0)
 
 
 # ---- each class ----------------------------------------------------------------------------------

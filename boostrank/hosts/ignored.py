@@ -17,7 +17,7 @@ from boostrank.hosts.monitoring import LIGHTGBMS
 from boostrank.hosts.passes import Float32s
 from boostrank.hosts.training import Training
 from boostrank.hosts.undocumented import lightgbms_parameters
-from boostrank.messages import LARGEST_GRADE, import_host, warn, warn_of_large_grades
+from boostrank.messages import import_host, warn, warn_of_no_grades
 from boostrank.objectives import Calibrated, Objective, QueryCrossEntropy, Several
 from boostrank.objectives.validation import Floats, Integers, check_choice, differ
 
@@ -159,18 +159,11 @@ def warn_of_grades(labels: npt.NDArray[Any], objective: Objective) -> None:
         for own, part in zip([labels, *others], objective.children().values(), strict=True):
             warn_of_grades(own, part)
         return
-    if not len(labels) or not objective.exponential_gains:
-        return
-    cure = "use an objective that has gain=, or sort them into grades"
-    if objective.counts_gains:
-        cure = 'give it gain="linear"'
-    if np.max(labels) > LARGEST_GRADE:
-        warn_of_large_grades(objective.name, cure)
-    elif not np.all(labels == np.floor(labels)):
-        warn(
-            f"labels that are not whole count as gains 2^y - 1 in {objective.name}: for amounts, "
-            f"such as prices, probabilities or ranks, {cure}"
-        )
+    if objective.exponential_gains:
+        cure = "use an objective that has gain=, or sort them into grades"
+        if objective.counts_gains:
+            cure = 'give it gain="linear"'
+        warn_of_no_grades(labels, objective.name, cure)
 
 
 def warn_of_gradients(

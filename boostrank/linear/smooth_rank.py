@@ -9,7 +9,7 @@ from sklearn.linear_model import Ridge
 
 from boostrank.datasets import RankingData
 from boostrank.linear.base import BatchRanker, best, check_grids
-from boostrank.messages import LARGEST_GRADE, warn_of_large_grades
+from boostrank.messages import warn_of_no_grades
 from boostrank.objectives import Schedule, SmoothAP, SmoothNDCG
 from boostrank.objectives.validation import (
     Floats,
@@ -183,8 +183,7 @@ class SmoothRank(BatchRanker):
         objective: SmoothNDCG | SmoothAP = SmoothAP(sigma=self.sigma, hessian="constant")
         if measure == "ndcg":
             objective = SmoothNDCG(k=k, sigma=self.sigma, hessian="constant")
-        if data.y.max() > LARGEST_GRADE:
-            warn_of_large_grades("SmoothRank", "sort them into grades")
+        warn_of_no_grades(data.y, "SmoothRank", "sort them into grades")
         metric = "map" if measure == "ap" else "ndcg" if k is None else f"ndcg@{k}"
         starts = [(ridge, _regression(data, ridge)) for ridge in ridges]
         self.ridge_, start = best(starts, validation, metric)

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from boostrank.datasets.ranking_data import check_aligned, check_by_query, check_queries
 from boostrank.datasets.runs import Qrels, Run, judge
-from boostrank.messages import LARGEST_GRADE, warn, warn_of_large_grades
+from boostrank.messages import warn, warn_of_no_grades
 from boostrank.metrics.conventions import Convention, find_convention
 from boostrank.metrics.definitions import (
     METRICS,
@@ -23,6 +23,8 @@ from boostrank.objectives.gains import Gain
 from boostrank.objectives.validation import (
     AMOUNTS,
     GRADES,
+    LABEL_DOMAINS,
+    MAX_GRADE,
     Floats,
     Integers,
     check_flag,
@@ -87,14 +89,39 @@ def _parsed(metrics: Sequence[str], convention: str) -> dict[str, MetricName]:
     return {name: parse_name(name, convention) for name in metrics}
 
 
+def _refuse_amounts(
+    passed: Any, n_docs: int, of_grades: Sequence[str], with_gain: Sequence[str]
+) -> None:
+    """Refuse amounts, and no other wrong labels, by the metrics that take grades only."""
+    try:
+        labels = check_labels(passed, n_docs, AMOUNTS)
+    except ValueError:
+        return
+    row = int(np.argmax(labels > MAX_GRADE))
+    gained = ", ".join(name for name in of_grades if name in with_gain)
+    others = ", ".join(name for name in of_grades if name not in with_gain)
+    cure = f'pass gain="linear" for {gained}' if gained else ""
+    cure += " and " * bool(gained and others) + (f"leave out {others}" if others else "")
+    raise ValueError(
+        f"labels must be {LABEL_DOMAINS[GRADES][2]}, for {', '.join(of_grades)}, got {labels[row]} "
+        f"at row {row}; for amounts, such as prices, {cure}"
+    ) from None
+
+
 def _checked(passed: Any, n_docs: int, names: dict[str, MetricName], rules: Convention) -> Floats:
-    """Return labels that all these metrics take; warn if the gain hides all but the largest."""
+    """Return labels that all these metrics take; warn of those that are probably not grades."""
     of_gains = GRADES if rules.gain == "exponential" else AMOUNTS
-    domains = [METRICS[name.metric].labels or of_gains for name in names.values()]
-    labels = check_labels(passed, n_docs, narrowest(*domains))
+    domains = {text: METRICS[name.metric].labels or of_gains for text, name in names.items()}
     by_gain = [text for text, name in names.items() if not METRICS[name.metric].labels]
-    if by_gain and rules.gain == "exponential" and labels.max(initial=0.0) > LARGEST_GRADE:
-        warn_of_large_grades(", ".join(by_gain), 'pass gain="linear", or sort them into grades')
+    try:
+        labels = check_labels(passed, n_docs, narrowest(*domains.values()))
+    except ValueError:
+        of_grades = [text for text, domain in domains.items() if domain == GRADES]
+        _refuse_amounts(passed, n_docs, of_grades, by_gain if "gain" in rules.open_to else [])
+        raise
+    if by_gain and of_gains == GRADES:
+        cure = 'pass gain="linear", or sort them into grades'
+        warn_of_no_grades(labels, ", ".join(by_gain), cure)
     return labels
 
 
@@ -119,8 +146,8 @@ def evaluate(
     scores : array (n_docs,)
         Finite; larger is better. Log-odds for logloss, brier and ece.
     labels : array (n_docs,)
-        Relevance grades, 0 <= y <= 1000. With a gain that is not exponential, amounts up to 1e300;
-        for ``spearman kendall pearson auc`` alone, any finite numbers.
+        Relevance grades, 0 <= y <= 1000. With a gain that is not exponential, and no ``err``,
+        amounts up to 1e300; for ``spearman kendall pearson auc`` alone, any finite numbers.
     group : array of int (n_queries,), optional
         Sizes of consecutive queries. A query of size 0 counts in no mean.
     metrics : sequence of str
@@ -170,7 +197,8 @@ def evaluate(
     Warns
     -----
     UserWarning
-        For labels above 30 that count as gains 2^y - 1, and for probabilities in place of log-odds.
+        For labels that are fractional or above 30 and count as gains 2^y - 1, and for probabilities
+        in place of log-odds.
 
     Examples
     --------

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,9 @@ def query_kernel(params: type, of_query: Function = _same) -> Callable[[Function
     """
 
     def decorate(function: Function) -> Kernel:
+        if len(signature(function).parameters) != 6:
+            own, six = function.__qualname__, "(p, scores, labels, hessian, grad, hess)"
+            raise TypeError(f"{own} must take {six}, as a kernel does; got {signature(function)}")
         compiled = jit_allocating(function)
         run = bind(derivatives_of_queries, (function, of_query), query=compiled, of_query=of_query)
         return Kernel(params, partial(over_queries, jit_entry(run)))
