@@ -79,7 +79,9 @@ def export(
     -----
     UserWarning
         For RankLib, if missing values take another way than 0, and the model does not show whether
-        there were any in training. For XGBoost, if training was on a sparse matrix.
+        there were any in training; also without names and `features`, if the model never uses its
+        first feature: its host may have numbered them from 0. For XGBoost, if training was on a
+        sparse matrix.
 
     Examples
     --------
@@ -95,7 +97,15 @@ def export(
     'boostrank'
     """
     write = WRITERS[check_choice("to", to, WRITERS)]
-    return write(_with_features(read_forest(model), features), name)
+    forest = read_forest(model)
+    if to == "ranklib" and features is None and not forest.named and min(forest.used, default=0):
+        warn(
+            "RankLib numbers features from 1, by the columns, and the model never uses its first: "
+            "if its host read a svmlight file, that column is feature 0, and all numbers are one "
+            "too high. Then train with 'boostrank train', or on the array of load_letor; otherwise "
+            "pass features, one for each column"
+        )
+    return write(_with_features(forest, features), name)
 
 
 def _with_features(forest: Forest, features: Sequence[str] | None) -> Forest:

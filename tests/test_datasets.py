@@ -131,6 +131,7 @@ def test_queries_from_lightgbms_query_file(tmp_path, name):
         ("1 qid: 1:1", "whole number of int64, got 'qid:'"),
         ("1 qid 1:1", "whole number of int64, got 'qid'"),
         ("1 qid:9223372036854775808 1:1", "whole number of int64, got 'qid:922337"),
+        *((f"1 qid:{one} 1:1", f"in CSV, got 'qid:{one}'") for one in ("07", "+5", "-0", "-07")),
         ("1 1:1 qid:1", "query must come right after the label, got 'qid:1' later"),
         ("1 qid:1 -2:1", "features are numbered from 1, got '-2:1'"),
         ("1 qid:1 2:1 1:1", "features must increase along a line, got 1 after 2"),

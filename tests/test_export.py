@@ -278,6 +278,15 @@ def test_ranklib_takes_missing_values_for_zero():
     boostrank.export(train("lightgbm", *data()), "ranklib")  # as LightGBM itself does
 
 
+def test_ranklib_numbers_features_that_were_numbered_from_0_one_too_high():
+    X, y = data()
+    model = train("lightgbm", np.insert(X, 0, 0.0, axis=1), y)  # as it reads a svmlight file
+    with pytest.warns(UserWarning, match="never uses its first: .* one too high"):
+        boostrank.export(model, "ranklib")
+    boostrank.export(model, "ranklib", features=["none", *NAMES])
+    boostrank.export(model, "opensearch")
+
+
 def test_solr_gets_what_becomes_the_threshold_when_it_adds_its_slack():
     rng = np.random.default_rng(0)
     magnitudes = 10.0 ** rng.uniform(-44, 38, size=20_000)

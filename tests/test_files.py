@@ -18,6 +18,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from commands import refused, run, scores_of, svmlight, write
+from scipy.sparse import csr_matrix
+from test_estimators import make_ranker
 
 from boostrank.datasets import RankingData, from_frame, load_letor, load_letor_parts, make_ranking
 from boostrank.datasets.frames import Table
@@ -542,6 +544,19 @@ def test_sizes_of_queries_come_from_query_and_group_files(tmp_path):
         load_letor(path)
     (tmp_path / "r.txt.query").write_text("2\n1\n", encoding="utf-8")
     assert load_letor(path).qid.tolist() == [1, 1, 2]
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_model_whose_host_may_have_numbered_features_from_0(tmp_path, host, sparse):
+    """As both hosts' own readers of files do: column 0 is empty, and feature 1 is column 1."""
+    data, X = write(tmp_path / "data.txt", svmlight(DATA)), np.insert(DATA.X, 0, 0.0, axis=1)
+    X[:, -1] = 1.0  # constant, too
+    flags = {"deterministic": True, "force_col_wise": True} if host == "lightgbm" else {}
+    model = make_ranker(host, **flags).fit(csr_matrix(X) if sparse else X, DATA.y, qid=DATA.qid)
+    booster = model.booster_ if host == "lightgbm" else model.get_booster()
+    booster.save_model(tmp_path / "m.json")
+    said = refused("predict", tmp_path / "m.json", data, "--out", tmp_path / "s")
+    assert "if it trained on a svmlight file, took feature 1 for its second" in said
 
 
 @pytest.mark.parametrize("first", [0, 1])

@@ -200,7 +200,8 @@ def load_letor(path_or_paths: Paths) -> RankingData:
     ------
     ValueError
         For a malformed file, naming the file, the line and what is wrong: a label that is missing,
-        negative or not a number; a missing or repeated query; a feature out of order or without a
+        negative or not a number; a query that is missing or comes back, or an id with leading
+        zeros, such as 07, which would be 7; a feature out of order or without a
         finite number; files of which some number their features from 0 and others from 1; a query
         file that does not add up; a ``.weight``, ``.init``, ``.position`` or ``.base_margin`` file
         next to the data, which LightGBM or XGBoost would read; an empty, damaged or binary file; a

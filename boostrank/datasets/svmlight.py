@@ -68,7 +68,10 @@ class Lines:
                     self.body = body = b"0 " + body
                     start = [b"0", start[0]]
                 if len(start) == 2 and start[1].startswith(b"qid"):
-                    self.qid.append(int(start[1].removeprefix(b"qid:")))
+                    query = start[1].removeprefix(b"qid:")
+                    self.qid.append(int(query))
+                    if query[0] in b"0+-" and b"%d" % self.qid[-1] != query:
+                        raise ValueError  # 07, which would be the query 7
                 elif not self.without_qid:
                     self.without_qid = self.number
                 if comment and (named := _DOC_ID.search(comment)):
@@ -98,6 +101,12 @@ class Lines:
             token = tokens.pop(0)
             if not re.fullmatch(rb"qid:[+-]?\d{1,19}", token) or abs(int(token[4:])) >= 2**63:
                 return f"the query must be qid: and a whole number of int64, got {shown(token)}"
+            if b"%d" % int(token[4:]) != token[4:]:
+                return (
+                    "the query must be a whole number without leading zeros and plus signs, as "
+                    "07 and 7 would be one query: write it so, or as text in CSV, got "
+                    f"{shown(token)}"
+                )
         previous = -1
         for token in tokens:
             index, colon, value = token.partition(b":")

@@ -121,7 +121,13 @@ class LightGBMModel(Model):
         return labels, {"label_gain": gains_of(gain, grades).tolist()}
 
     def save(self, path: Path) -> None:
-        """Write a model file."""
+        """Write a model file.
+
+        It says that there were no categories, as LightGBM's own file does for a frame, but not for
+        an array or a svmlight file, whose features LightGBM numbers in another way.
+        """
+        if self.booster.pandas_categorical is None:
+            self.booster.pandas_categorical = []
         write_file(path, self.booster.model_to_string().encode())  # LightGBM ignores a full disk
 
     @cached_property
@@ -138,13 +144,11 @@ class LightGBMModel(Model):
 
     @property
     def seems_shifted(self) -> bool:
-        """Whether the first feature, but not the last, never varied in training."""
-        params = self.booster.params
-        if params.get("deterministic") and params.get("force_col_wise"):
-            return False  # as `shared` has it: trained here, on arrays
+        """Whether the first feature never varied in training, which was not of 'train'."""
+        if self.booster.pandas_categorical is not None:
+            return False  # as `save` has it
         varied = self.booster.dump_model(num_iteration=1)["feature_infos"]
-        names = self.booster.feature_name()
-        return names[0] not in varied and names[-1] in varied
+        return self.booster.feature_name()[0] not in varied
 
     @property
     def n_trees(self) -> int:

@@ -21,7 +21,7 @@ from boostrank.datasets.tables import (
     read_parts,
     read_tables,
 )
-from boostrank.hosts.model_files import names_of_array
+from boostrank.hosts.model_files import NAMES, names_of_array
 from boostrank.lab.folds import Folds, given_folds, rotation, warn_of_order, warn_of_unknown_order
 from boostrank.lab.models import FileModel
 from boostrank.messages import warn
@@ -72,11 +72,12 @@ def load_features(data: list[Path], named: Columns, model: FileModel) -> tuple[F
     absent = np.nan if trained.sparse else 0.0
     first = 0 if from_0 else 1
     scored = load_letor_features(data, trained.width, first=first, absent=absent)
-    if not names and not scored[:, -1].any() and model.seems_shifted:
+    if not names and not np.nan_to_num(scored[:, -1]).any() and model.seems_shifted:
         raise ValueError(
-            f"{data[0]}: the model's first feature was constant in training, and its last is not "
-            "here: LightGBM, if it trained on a svmlight file, took feature 1 for its second. "
-            "Score such a model by lightgbm.Booster.predict(file), and others with features as CSV"
+            f"{data[0]}: the model has learnt nothing from its first feature, and its last is not "
+            f"here: {NAMES[model.host]}, if it trained on a svmlight file, took feature 1 for its "
+            "second. Score such a model in Python, by what read its training data, and others with "
+            "features as CSV"
         )
     return scored, ids
 

@@ -30,6 +30,9 @@ from boostrank.objectives import Objective
 from boostrank.objectives.gains import Gain, gains_of
 from boostrank.objectives.validation import Floats
 
+#: The attribute of models of 'boostrank train', which never takes feature 1 for the second.
+_FROM_TRAIN = "boostrank_train"
+
 
 class XGBoostModel(Model):
     """An XGBoost booster growing trees leaf by leaf, as LightGBM does.
@@ -42,7 +45,6 @@ class XGBoostModel(Model):
     host = "xgboost"
     builtins = ("rank:ndcg", "rank:pairwise")
     other_names = XGBOOSTS_OTHER_NAMES
-    seems_shifted = False  # as LightGBM's models of files may be
 
     @classmethod
     def refusal(cls, builtin: str, labels: Floats, settings: Settings) -> str:
@@ -130,6 +132,7 @@ class XGBoostModel(Model):
 
     def save(self, path: Path) -> None:
         """Write a model file: JSON if its name says so, otherwise UBJSON."""
+        self.booster.set_attr(**{_FROM_TRAIN: "1"})
         write_file(path, self.booster.save_raw("json" if path.suffix == ".json" else "ubj"))
 
     @cached_property
@@ -139,6 +142,14 @@ class XGBoostModel(Model):
         # There, zeros and what a sparse matrix leaves out are the same.
         alike = kind_of(self.booster) == "gblinear" or missing_of(None, self.booster) == 0.0
         return found._replace(sparse=False) if alike else found
+
+    @property
+    def seems_shifted(self) -> bool:
+        """Whether the model makes nothing of its first feature, and is not of 'train'."""
+        if self.booster.attr(_FROM_TRAIN):
+            return False
+        used = self.booster.get_score()  # the number of splits, or the weight in a linear model
+        return not used.get(xgboost_names(self.booster)[0])
 
     @property
     def n_trees(self) -> int:
