@@ -9,6 +9,7 @@ from dataclasses import fields, replace
 import lightgbm
 import numba
 import numpy as np
+import pandas as pd
 import pytest
 import xgboost
 from commands import lines_of, refused, result_of, svmlight, write
@@ -786,6 +787,19 @@ def test_command_and_function_go_on_alike_after_a_learner_fails(file, tmp_path, 
             assert (tmp_path / way / name).stat().st_size > 0
         report = (tmp_path / way / "report.html").read_text(encoding="utf-8")
         assert "auto@lightgbm chose " in report
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_the_csv_has_every_number_of_the_summary(file, tmp_path):
+    """A narrow terminal hid corrected p and relative differences, and named a file without them."""
+    given = {"objectives": ["gbrank"], "hosts": ["lightgbm"], "rounds": 4, "out": tmp_path}
+    summary = boostrank.compare(file, **given, convention="lightgbm").summary
+    found = summary.select_dtypes("number")
+    assert (found["p_value"] < found["p_holm"]).sum() >= 2
+    written = pd.read_csv(tmp_path / "summary.csv")
+    written = written.sort_values("ndcg@10", ascending=False, kind="stable")
+    for name in set(found) - {"median_round"}:  # `best_rounds` has the round of each fold
+        np.testing.assert_allclose(written[name], found[name], rtol=1e-12, err_msg=name)
 
 
 @pytest.mark.usefixtures("no_figures")

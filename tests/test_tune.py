@@ -13,9 +13,9 @@ import pytest
 import xgboost
 from commands import lines_of, refused, result_of, run, svmlight, write
 from sklearn.model_selection import TimeSeriesSplit
-from test_estimators import booster
 
 import boostrank
+from boostrank.choice import Choice
 from boostrank.datasets import RankingData, make_ranking
 from boostrank.lab import reading, search, search_space
 from boostrank.lab.cli import tune as command_line
@@ -400,7 +400,7 @@ def test_a_parameter_that_is_no_default_is_kept():
         *(("built-in", gain) for gain in ("linear", "exponential", (0.0, 1.0, 1.5, 2.0, 7.0))),
     ],
 )
-def test_the_snippet_trains_what_was_tuned(name, host, gain, tmp_path):
+def test_the_snippet_trains_what_was_tuned(name, host, gain, tmp_path, monkeypatch):
     """The best trial's objective, trees and rounds, the gain and seeds: the same scores."""
     data = make_ranking(60, 8, 4, seed=3, noise=0.5)
     label = {"lightgbm": "lightgbm:lambdarank", "xgboost": "xgboost:rank:ndcg"}[host]
@@ -412,26 +412,30 @@ def test_the_snippet_trains_what_was_tuned(name, host, gain, tmp_path):
     more["monotone_constraints"] = [np.int64(1), 0, 0, 0]
     more = {"subsample": 0.5} if host == "xgboost" else more
     budget = {**SMALL, "n_trials": 2, "n_repeats": 1, "params": more}
-    tuned = search.tune(data, learner, tmp_path, gain=gain, **budget)
+
+    def chosen(objective, *_, rounds, learning_rate):
+        """Depend on the rounds: "auto" chose once more, for those that the best trial uses."""
+        return Choice(objective.replace(signal="low" if rounds == 6 else "highest"), {}, 60)
+
+    monkeypatch.setattr("boostrank.lab.model.choose_signal", chosen)
     # In the second trial no parameter is at its default.
-    best = replace(tuned.trials[1], figures=tuned.default.figures + 1.0)
-    tuned = replace(tuned, trials=(tuned.default, best))
+    second = property(lambda tuned: replace(tuned.trials[1], rounds=4))
+    monkeypatch.setattr(search.Tuned, "best", second)
+    tuned = search.tune(data, learner, tmp_path, gain=gain, **budget)
+    best = tuned.best
     names = {"boostrank": boostrank, "lightgbm": lightgbm, "xgboost": xgboost}
     names |= {"X": data.X, "y": data.y, "qid": data.qid, "group": data.group}
     names["dataset"] = lightgbm.Dataset(data.X, data.y, group=data.group)
     names["dmatrix"] = xgboost.DMatrix(data.X, data.y, group=data.group)
     exec(tuned.snippet, names)
 
-    settings = Settings(rounds=best.rounds, gain=gain, params={host: more})
+    settings = Settings(rounds=6, gain=gain, params={host: more})
     objective, settings = search.tried(learner, settings, best.params)
     model, _ = TRAINERS[host].train(objective, data, settings)
-    pasted = names["booster"]
-    if name == "auto":
-        assert pasted.auto_ == model.choice
-        pasted = booster(pasted)
-    scores = TRAINERS[host](pasted, 1).predict(data.X)
+    scores = TRAINERS[host](names["booster"], 1).predict(data.X)
     assert np.ptp(scores) > 0.0
-    np.testing.assert_allclose(scores, model.predict(data.X), rtol=1e-6, atol=1e-9)
+    expected = model.predict(data.X, best.rounds)
+    np.testing.assert_allclose(scores, expected, rtol=1e-6, atol=1e-9)
 
 
 def test_the_snippet_of_a_mixture_is_python(host):

@@ -19,14 +19,17 @@ from boostrank.lab.environment import versions
 from boostrank.lab.files import append, as_csv, naming, write_file
 from boostrank.lab.folds import Folds
 from boostrank.lab.learners import Learner
-from boostrank.lab.results import Failure, FoldResult, Row
+from boostrank.lab.results import Failure, FoldResult, Row, holm_p_values
 from boostrank.lab.settings import Settings
 from boostrank.objectives import Objective
 from boostrank.objectives.base import listed
 from boostrank.objectives.composite import all_inside
 
 #: What ``summary.csv`` has besides the metrics.
-_MEASURED = ("seconds_per_round", "difference", "p_value", "best_rounds", "error")
+_MEASURED = (
+    *("seconds_per_round", "difference", "p_value", "difference_low", "difference_high"),
+    *("relative_difference", "p_holm", "best_rounds", "error"),
+)
 
 
 class ResultStore:
@@ -39,7 +42,7 @@ class ResultStore:
 
     ``summary.csv`` has a line for each learner, ``queries.csv`` one for each learner and test
     query. Numbers have all their digits. A query that the convention leaves out has empty fields,
-    and so has a failed row.
+    and so has a failed row. ``p_holm`` is corrected for the number of rows so far.
     """
 
     def __init__(
@@ -52,8 +55,9 @@ class ResultStore:
         self.stale: list[list[str]] = []
         self.metrics = settings.metrics
         of_query = [*("objective", "host", "fold", "qid"), *self.metrics]
+        self._rows: list[Row | Failure] = []
         # First: on a full disk, old results stay.
-        write_file(self.summary, as_csv([["objective", "host", *self.metrics, *_MEASURED]]))
+        self._write_summary()
         write_file(self.queries, as_csv([of_query]))
         data = folds.data
         shared = asdict(settings)
@@ -107,18 +111,34 @@ class ResultStore:
         append(self.path, _line(line))
 
     def add_row(self, row: Row | Failure) -> None:
-        """Append a row that is complete or has failed to the CSV files."""
-        name = [row.learner.label, row.learner.host]
-        if isinstance(row, Failure):
-            empty = [""] * (len(self.metrics) + len(_MEASURED) - 1)
-            append(self.summary, as_csv([[*name, *empty, row.error]]))
-            return
-        means = [row.mean(metric) for metric in self.metrics]
-        best_rounds = " ".join(str(fold.best_round) for fold in row.folds)
-        tested = [row.seconds_per_round, row.difference, row.p_value, best_rounds]
-        append(self.summary, as_csv([[*name, *means, *tested, ""]]))
-        shown = (["" if each != each else each for each in line] for line in row.by_query())
-        append(self.queries, as_csv([*name, *line] for line in shown))
+        """Add a row that is complete or has failed to the CSV files."""
+        self._rows.append(row)
+        self._write_summary()
+        if isinstance(row, Row):
+            name = [row.learner.label, row.learner.host]
+            append(self.queries, as_csv([*name, *_without_nan(line)] for line in row.by_query()))
+
+    def _write_summary(self) -> None:
+        """Write all rows so far: each changes the corrected p-values of the others."""
+        corrected = holm_p_values([row for row in self._rows if isinstance(row, Row)])
+        lines: list[list[Any]] = [["objective", "host", *self.metrics, *_MEASURED]]
+        for row in self._rows:
+            if isinstance(row, Failure):
+                values: list[Any] = [""] * (len(self.metrics) + len(_MEASURED) - 1) + [row.error]
+            else:
+                values = [
+                    *(row.mean(metric) for metric in self.metrics),
+                    *(row.seconds_per_round, row.difference, row.p_value, *row.difference_interval),
+                    *(row.relative_difference, corrected[row.learner]),
+                    " ".join(str(fold.best_round) for fold in row.folds),
+                    "",
+                ]
+            lines.append([row.learner.label, row.learner.host, *_without_nan(values)])
+        write_file(self.summary, as_csv(lines))
+
+
+def _without_nan(values: Iterable[Any]) -> list[Any]:
+    return ["" if each != each else each for each in values]
 
 
 def _line(value: dict[str, Any]) -> bytes:

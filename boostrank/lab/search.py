@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from boostrank.choice import Choice
 from boostrank.datasets import RankingData, group_folds
 from boostrank.hosts.model_files import check_stopping
 from boostrank.hosts.rankers import check_unbound
@@ -92,12 +93,16 @@ class Tuned:
         With the host's own parameters for all trials.
     labels : float64 array (n_docs,)
         Those of the data.
+    choice : Choice, optional
+        How "auto" is set on all of the data, with the best trial's parameters and all rounds, as
+        each fold's training part set it for the trials; None for other objectives.
     """
 
     learner: Learner
     trials: tuple[Trial, ...]
     settings: Settings = field(default_factory=Settings)
     labels: Floats = field(default_factory=lambda: np.zeros(0))
+    choice: Choice | None = None
 
     @property
     def params(self) -> Mapping[str, Any]:
@@ -129,14 +134,13 @@ class Tuned:
         best, host, builtin = self.best, self.learner.host, self.learner.builtin
         objective, settings = tried(self.learner, self.settings, best.params)
         trained, labels, given = TRAINERS[host].arguments(objective, self.labels, settings)
-        name, head = _code(trained), []
+        head = []
+        if self.choice is not None:  # a ranker would choose for the best trial's rounds
+            trained = self.choice.objective
+            head = [f"# On all of the data, auto chose {self.choice}"]
+        name = _code(trained)
         params = {key: _code(value) for key, value in given.items() if key not in SAME_TREES}
-        if is_auto(trained):  # the rankers choose
-            ranker = "LGBMRanker" if host == "lightgbm" else "XGBRanker"
-            params = {"objective": name, "n_estimators": repr(best.rounds), **params}
-            call = f"boostrank.{host}.{ranker}(**params).fit(X, y, qid=qid)"
-            head = [f"import boostrank.{host}"]
-        elif host == "lightgbm":
+        if host == "lightgbm":
             params = {"objective": name, **params}
             call = f"lightgbm.train(params, dataset, {best.rounds})"
         elif host == "catboost":
@@ -355,7 +359,12 @@ def tune(
             trials.append(trial)
             if done is not None:
                 done(trial)
-    return Tuned(learner, tuple(trials), settings, data.y)
+    tuned = Tuned(learner, tuple(trials), settings, data.y)
+    objective, best = tried(learner, settings, tuned.best.params)
+    if is_auto(objective):
+        model, _ = TRAINERS[learner.host].train(objective, data, best)
+        tuned = replace(tuned, choice=model.choice)
+    return tuned
 
 
 def _repeats(
