@@ -4,11 +4,13 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from boostrank.datasets.tables import by_feature
+from boostrank.hosts.model_files import booster_of, is_of_train
 from boostrank.messages import few, warn
 from boostrank.objectives.validation import check_choice, hint
 from boostrank.trees import Forest, Singles, Tree, neighbours, read_forest
@@ -97,8 +99,11 @@ def export(
     'boostrank'
     """
     write = WRITERS[check_choice("to", to, WRITERS)]
-    forest = read_forest(model)
-    if to == "ranklib" and features is None and not forest.named and min(forest.used, default=0):
+    forest, booster = read_forest(model), booster_of(model)
+    # Rankers are fitted on arrays.
+    known = features is not None or forest.named or is_of_train(booster)
+    known = known or not (booster is model or isinstance(model, str | Path))
+    if to == "ranklib" and not known and min(forest.used, default=0):
         warn(
             "RankLib numbers features from 1, by the columns, and the model never uses its first: "
             "if its host read a svmlight file, that column is feature 0, and all numbers are one "

@@ -270,7 +270,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         finally:
             ignored.reporting_cutoffs.reset(reporting)
         self._n_docs, self._done = len(train.y), done
-        self._measure = rankers.default_metric(self, train.y)
+        self._measure = rankers.default_metric(self, train.y).name
         # Callbacks that act before a round, such as `reset_parameter`, change what is learnt.
         acting = [each for each in callbacks or () if getattr(each, "before_iteration", False)]
         given = {

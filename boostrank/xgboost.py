@@ -267,7 +267,7 @@ class XGBRanker(xgboost.XGBRanker):
         warn_of_cut(self.objective_, history, rounds, done)
         self.evals_result_ = history
         self._n_docs, self._done = len(train.y), done
-        self._measure = rankers.default_metric(self, train.y)
+        self._measure = rankers.default_metric(self, train.y).name
         given = {"sample_weight": sample_weight, "base_margin": base_margin}
         self._given = [name for name, value in given.items() if value is not None]
         self._categories = categories

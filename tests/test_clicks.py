@@ -142,6 +142,9 @@ def test_positions_that_nothing_links_are_refused(data):
         propensities_from_rankers(log.data.y, log.position, log.row)
     with pytest.raises(ValueError, match=r"^position 2 shares"):  # it would be infinite
         propensities_from_rankers([0, 1, 1], [1, 2, 1], list("aab"))
+    rows = [1, 0, 1, 0, 0, 1], [1, 2, 2, 3, 2, 3]
+    with pytest.raises(ValueError, match=r"^position 2 was clicked, but too few clicks link it"):
+        propensities_from_randomization(*rows, qid=[0, 0, 1, 1, 2, 2])
     with pytest.raises(ValueError, match=r"^position 3 is in no list that was clicked further up"):
         propensities_from_randomization([1, 0, 0, 0, 1], [1, 2, 1, 2, 3], qid=[1, 1, 2, 2, 2])
 

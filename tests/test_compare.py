@@ -26,7 +26,7 @@ from boostrank.lab.model import Stopping
 from boostrank.lab.models import HOSTS, TRAINERS
 from boostrank.lab.plan import make_plan
 from boostrank.lab.records import ResultStore
-from boostrank.lab.results import Failure, FoldResult, Row, holm_p_values
+from boostrank.lab.results import Failure, FoldResult, Row, holm_p_values, verdicts
 from boostrank.lab.settings import METRICS, Settings
 from boostrank.lab.stats import TESTS, differences, holm, paired_p_value
 from boostrank.lab.words import share_in_words
@@ -382,7 +382,7 @@ def test_difference_interval_p_and_verdict_agree_for_folds_of_unequal_sizes(rng)
     assert row.p_value == paired_p_value(together, seed=0) < 0.05
     low, high = row.difference_interval
     assert 0.0 < low < row.difference < high
-    assert row.verdict == "better"
+    assert verdicts([base, row])[row.learner] == "better"
 
 
 @pytest.mark.parametrize(("test", "verdict"), [("t", "better"), ("sign", "worse")])
@@ -393,7 +393,7 @@ def test_a_verdict_goes_by_what_is_tested(test, verdict):
     values = [0.49] * 22 + [0.6] * 3 + [1.0] * 5
     row = _row(LEARNERS[2], values, base=base, settings=settings)
     assert row.p_value < 0.05
-    assert row.verdict == verdict
+    assert verdicts([base, row])[row.learner] == verdict
 
 
 @pytest.mark.parametrize("theirs", [0.25, -0.25, 0.0])

@@ -28,7 +28,6 @@ LIGHTGBM = {
     "verbosity": -1, "min_data_in_bin": 1,
 }  # fmt: skip
 PARAMS = {
-    "blend": {},
     "shf-sdcg": {},
     "reg-shf-sdcg": {"total_rounds": ROUNDS, "alpha": 1.0},
     "lambdarank": {"query_fraction": 0.5},

@@ -12,7 +12,6 @@ from boostrank.datasets import RankingData
 ROUNDS = 8
 OBJECTIVES = {
     "blend": {},
-    "shf-sdcg": {},
     "shf-sdcg:gaussian": {"perturb": "gaussian"},
     "xe-ndcg": {},
     "yetirank": {},

@@ -35,6 +35,7 @@ from training import (
     matrix,
     of_rows,
     predicted,
+    train,
     trees,
 )  # fmt: skip
 
@@ -65,16 +66,7 @@ def test_way_to_train(host, title, name, data, tmp_path):
         assert trees(found) == trees(expected)
 
 
-def train_lightgbm(objective, data, rounds=ROUNDS, **kwargs):
-    params = {**LIGHTGBM, "objective": objective, **kwargs.pop("params", {})}
-    return lgb.train(params, data, rounds, **kwargs)
-
-
-def train_xgboost(objective, data, rounds=ROUNDS, **kwargs):
-    params = {**XGBOOST, **kwargs.pop("params", {})}
-    return xgb.train(params, data, rounds, obj=objective, verbose_eval=False, **kwargs)
-
-
+train_lightgbm, train_xgboost = partial(train, "lightgbm"), partial(train, "xgboost")
 lgbm_ranker = partial(make_ranker, "lightgbm", n_estimators=ROUNDS)
 xgb_ranker = partial(make_ranker, "xgboost", n_estimators=ROUNDS)
 quantile_matrix = partial(matrix, kind=xgb.QuantileDMatrix)
@@ -357,6 +349,7 @@ def _(make, d, tmp_path):
 def _(make, d, tmp_path):
     stop = {"early_stopping_rounds": 2, "custom_metric": boostrank.metric("ndcg@10")}
     stop["evals"] = [(xgb.DMatrix(d.X, other_grades(d), group=d.group), "others")]
+    stop["verbose_eval"] = False
     params = {"disable_default_eval_metric": True}
     booster = train_xgboost(make(40), matrix(d), 40, params=params, **stop)
     n_rounds = booster.num_boosted_rounds()

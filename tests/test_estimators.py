@@ -177,6 +177,8 @@ def test_start_scores_are_checked(host, data):
     lost = pytest.raises(ValueError, match="base_margin must differ as float32, in which hosts")
     with lost if host == "xgboost" else nullcontext():
         make_ranker(host).fit(data.X, data.y, qid=data.qid, **far)
+    tied = np.where(data.X[:, 0] > 0.0, 0.1 + 0.2, 0.3)  # up to rounding
+    make_ranker(host).fit(data.X, data.y, qid=data.qid, **{START[host]: tied})
     ranker = make_ranker(host).fit(data.X, data.y, qid=data.qid, **{START[host]: data.y})
     with pytest.warns(UserWarning, match=f"score is of the trees alone, without the {START[host]}"):
         ranker.score(data.X, data.y, qid=data.qid)
@@ -189,6 +191,9 @@ def test_the_labels_of_fit_choose_the_metric_of_score(host, data):
         score = ranker.score(data.X, data.y, qid=data.qid)
     want = boostrank.evaluate(ranker.predict(data.X), data.y, data.group, ["spearman"])
     assert score == want["spearman"]
+    ranker.set_params(objective=boostrank.LambdaRank(gain="linear"))
+    want = boostrank.evaluate(ranker.predict(data.X), data.y, data.group, gain="linear")
+    assert ranker.score(data.X, data.y, qid=data.qid) == want["ndcg@10"]
 
 
 def test_parameters_of_the_objective_may_be_given_with_it(host, data):

@@ -283,6 +283,8 @@ def test_ranklib_numbers_features_that_were_numbered_from_0_one_too_high():
     model = train("lightgbm", np.insert(X, 0, 0.0, axis=1), y)  # as it reads a svmlight file
     with pytest.warns(UserWarning, match="never uses its first: .* one too high"):
         boostrank.export(model, "ranklib")
+    ranker = make_ranker("lightgbm").fit(X * [0, 1, 1, 1, 1], y, group=[300])
+    boostrank.export(ranker, "ranklib")  # fitted on an array
     boostrank.export(model, "ranklib", features=["none", *NAMES])
     boostrank.export(model, "opensearch")
 
@@ -423,6 +425,9 @@ def test_the_command(tmp_path):
     store.write_text("\n" + " \n\n".join(NAMES[::-1]), encoding="utf-8-sig")
     result = run("export", model, "--to", "ranklib", "--features", store)
     assert result.stdout == boostrank.export(booster, "ranklib", features=NAMES[::-1])
+    train("lightgbm", *data()).save_model(model)
+    said = run("export", model, "--to", "solr", "--out", out).stderr
+    assert "the model does not name its features: solr must call them 'Column_0'" in said
 
 
 @pytest.mark.parametrize(

@@ -94,9 +94,8 @@ def test_columns_are_found_by_name(host, data, kind):
         (lambda table: table.drop(columns="b"), "columns of training, but it lacks 'b'; select"),
         (lambda table: table.assign(z=1.0), "columns of training, but it also has 'z'"),
         (lambda table: table.rename(columns={"b": "B"}), "lacks 'b' and also has 'B'"),
-        (lambda table: table.rename(columns=str.upper), "lacks 'a', 'b', 'c', 'd', 'e' and"),
     ],
-    ids=["missing", "more", "typo", "case"],
+    ids=["missing", "more", "typo"],
 )
 def test_other_columns_are_refused(host, data, kind, change, message):
     table = frame(data.X)
@@ -119,8 +118,6 @@ def test_arrays_and_frames_are_matched_by_position(host, data):
         *_, fit = uses(host, data, good, bad)
         fit()
     expected = make(host).fit(data.X, data.y, qid=data.qid)
-    fitted = make(host).fit(table, data.y, qid=data.qid)
-    assert np.array_equal(fitted.predict(data.X), expected.predict(data.X))
     assert np.array_equal(expected.predict(table), expected.predict(data.X))
 
 
@@ -179,7 +176,6 @@ NOT_NUMBERS = {
     "dates": lambda X: X.astype("i8").astype("M8[s]"),
     "structured": lambda X: np.rec.fromarrays(X.T),
     "objects": lambda X: np.where(X > 1, "x", X.astype(object)),
-    "lists": lambda X: [["x", *row[1:]] for row in X.tolist()],
     "complex matrix": lambda X: scipy.sparse.csr_matrix(X.astype(complex)),
     "pandas, complex": lambda X: frame(X).astype(complex),
     "pandas, text": lambda X: frame(X).astype(str),
@@ -187,7 +183,6 @@ NOT_NUMBERS = {
     "pandas, dates": lambda X: frame(X.astype("i8").astype("M8[s]")),
     "pandas, times": lambda X: frame(X.astype("i8").astype("m8[s]")),
     "pandas, periods": lambda X: frame(X).assign(a=pd.period_range("2020", periods=len(X))),
-    "pandas, intervals": lambda X: frame(X).assign(a=pd.interval_range(0, periods=len(X))),
     "pandas, Arrow text": lambda X: frame(X.astype(str)).astype("string[pyarrow]"),
     "pandas, Arrow dates": lambda X: frame(X).assign(
         a=pd.array(X[:, 0].astype("i8").astype("M8[s]"), "timestamp[s][pyarrow]")
@@ -553,22 +548,13 @@ def test_continued_training_keeps_the_codes_of_categories(host, data, ordered, t
 def test_continued_training_refuses_what_the_first_model_does_not_know(host, data):
     table = worded(data)
     first = categorical(host).fit(table, data.y, qid=data.qid)
-    bad = {
-        "'e' of X has the category 'new', which the model to continue does not": worded(
-            data, ["high", "low", "mid", "new"]
-        ),
-        "'e' of X was a category in training and is a number": frame(data.X),
-        "X must be a frame, as 'e' held categories in training, got an array": data.X,
-        "'e' of X had categories of type text in training, such as 'high', and has": worded(
-            data, [1, 2, 3, 4]
-        ),
-    }
-    for message, X in bad.items():
+    new, numbers = ["high", "low", "mid", "new"], [1, 2, 3, 4]
+    for words, message in (
+        (new, "'e' of X has the category 'new', which the model to continue does not"),
+        (numbers, "'e' of X had categories of type text in training, such as 'high', and has"),
+    ):
         with pytest.raises(ValueError, match=message):
-            going_on(host, X, data.y, data.qid, first)
-    numbers = categorical(host).fit(frame(data.X), data.y, qid=data.qid)
-    with pytest.raises(ValueError, match="'e' of X was a number in training and is a category"):
-        going_on(host, table, data.y, data.qid, numbers)
+            going_on(host, worded(data, words), data.y, data.qid, first)
 
 
 CONVERT = {"lightgbm": {"pandas": FRAMES["pandas"]}, "xgboost": FRAMES}

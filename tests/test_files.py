@@ -557,6 +557,8 @@ def test_a_model_whose_host_may_have_numbered_features_from_0(tmp_path, host, sp
     booster.save_model(tmp_path / "m.json")
     said = refused("predict", tmp_path / "m.json", data, "--out", tmp_path / "s")
     assert "if it trained on a svmlight file, took feature 1 for its second" in said
+    zeros = write(tmp_path / "zeros.txt", svmlight(DATA).replace("\n", " 4:0\n"))
+    run("predict", tmp_path / "m.json", zeros, "--out", tmp_path / "s")  # it has the last
 
 
 @pytest.mark.parametrize("first", [0, 1])

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from commands import refused
 from boostrank.objectives import REGISTRY
 from boostrank.objectives.validation import FOR_NUMBERS, NUMBERS
 from test_estimators import make_ranker
@@ -118,6 +119,35 @@ def test_compare_of_returns_makes_tables_figures_and_a_report(tmp_path):
         boostrank.compare(data, objectives=["spearman"], metric="ndcg@10")
     with pytest.raises(ValueError, match="unknown baseline 'lightgbm:lambdarank'"):
         boostrank.compare(data, objectives=["spearman"], baseline="lightgbm:lambdarank")
+
+
+@pytest.mark.parametrize("also", [[], ["--valid", "a.csv"]])
+@pytest.mark.parametrize(
+    ("objective", "shift", "message"),
+    [
+        ("blend", -1.5, "blend cannot be trained: labels must be relevance grades"),
+        ("ranknet", -1.5, "ranknet cannot be trained: labels must be"),
+        ("lightgbm:lambdarank", 0.5, "lightgbm:lambdarank cannot be trained: only whole labels"),
+    ],
+)
+def test_train_refuses_labels_once_before_training(
+    objective, shift, message, also, tmp_path, monkeypatch
+):
+    """A warning with advice that could not help came first, and then the bar."""
+    monkeypatch.setattr("boostrank.lab.cli.train.progress_bar", None)
+    monkeypatch.chdir(tmp_path)
+    for name, start in (("a", 0), ("b", 100)):
+        table = {"label": DATA.y + shift, "qid": DATA.qid + start, "x": DATA.X[:, 0]}
+        pd.DataFrame(table).to_csv(f"{name}.csv", index=False)
+    assert message in refused("train", "b.csv", "-o", objective, "--model", "model", *also)
+
+
+def test_labels_fit_an_objective_with_the_gain_of_the_hosts_parameters():
+    amounts = 1000.5 * DATA.y
+    learner = Learner("blend", "xgboost", boostrank.Blend())
+    assert "between 0 and 1000" in refusal(learner, amounts, QUICK)
+    linear = replace(QUICK, params={"xgboost": {"ndcg_exp_gain": False}})
+    assert refusal(learner, amounts, linear) == ""
 
 
 def test_what_a_refusal_recommends_takes_any_numbers():

@@ -13,6 +13,7 @@ from test_estimators import booster, fit_with, make_ranker
 from training import evaluated, train, trees
 
 import boostrank
+from boostrank.lab.naming import parse_objective
 
 
 def measured(d):
@@ -203,6 +204,8 @@ def test_the_class_in_place_of_an_object(host, data):
         ("rank_xendcg", "that is LightGBM's, for its own ranker; ours is 'xe-ndcg'"),
         ("ndcg", "that is a metric, to be measured, not a loss; to train for it, use 'blend'"),
         ("ndcg@10", "that is a metric"),
+        ("unbiased", r"it wraps other .*: boostrank.Unbiased\(boostrank.RankNet\(\)\).*position="),
+        ("mix", r"boostrank.Mix\("),
         ("sdcg:k=10", "only boostrank's commands read parameters .* write boostrank.SDCG"),
         ("lambdarnk", r"did you mean 'lambdarank'\? \(nearest of \d+: lambdarank(, [a-z-]+){4}\)$"),
     ],
@@ -210,3 +213,18 @@ def test_the_class_in_place_of_an_object(host, data):
 def test_names_of_others(host, data, name, message):
     with pytest.raises(ValueError, match=f"unknown objective '{name}'.*{message}"):
         make_ranker(host, name).fit(data.X, data.y, group=data.group)
+
+
+@pytest.mark.parametrize(
+    ("label", "message"),
+    [
+        ("rank:ndcg", "xgboost:rank:ndcg .*; ours is 'lambdarank'"),
+        ("rank_xendcg", "lightgbm:rank_xendcg .*; ours is 'xe-ndcg'"),
+        ("rank:map", "that is XGBoost's"),
+        ("reg:squarederror", r"\(nearest of"),
+        ("unbiased", "in Python"),
+    ],
+)
+def test_names_of_others_in_commands(label, message):
+    with pytest.raises(ValueError, match=f"^unknown objective '{label}'.*{message}"):
+        parse_objective(label, [], rounds=1)

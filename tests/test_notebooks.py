@@ -21,10 +21,6 @@ def code_cells(path):
     ]
 
 
-def test_there_are_notebooks():
-    assert NOTEBOOKS
-
-
 @notebooks
 def test_it_runs(path, monkeypatch):
     """In this process: a kernel for each would import everything again."""

@@ -224,19 +224,6 @@ def test_a_very_long_list(cls):
         assert hess[middle] == len(ahead) + 2
 
 
-# ---- RankSVM -------------------------------------------------------------------------------------
-
-
-def test_ranksvm_moves_no_document_by_more_than_the_margin(rng):
-    for scores, grades, group in lists(rng):
-        grad, hess = RankSVM().grad_hess(scores, grades, group)
-        assert (np.abs(grad) <= hess).all()
-        assert np.abs(grad).sum() <= 2 * len(oracle._pairs(grades))  # appendix 7.9 of SLAM
-    # It moves exactly that far where all pairs pull the same way.
-    grad, hess = RankSVM().grad_hess([0.0, 0.1, 0.2, 0.3], [3, 0, 0, 0], [4])
-    assert grad[0] / hess[0] == -1.0
-
-
 # ---- FRank ---------------------------------------------------------------------------------------
 
 
@@ -280,21 +267,6 @@ def test_rankboosts_gradient_is_exact_on_both_sides_of_the_seam(lead):
         assert two(RankBoost(), lead) == same(E36 * (1 - (lead + 36.0)), rel=1e-14)
         assert exact == oracle.FLOOR
         assert two(RankBoost(), lead, "hess") == same(E36, rel=1e-14)
-
-
-def test_rankboost_never_overflows():
-    """The reason given for the seam, and its arithmetic."""
-    huge = float(np.finfo(np.float32).max)
-    assert two(RankBoost(), -2 * huge) == same(E36 * 2 * huge, rel=1e-14)
-    assert two(RankBoost(), -2 * huge, "pull") == same(E36, rel=1e-14)
-    assert two(RankBoost(), 2 * huge) == 0.0
-
-
-def test_rankboosts_newton_steps_are_at_most_one(rng):
-    for scores, grades, group in lists(rng):
-        for spread in (1.0, 30.0):
-            grad, hess = RankBoost().grad_hess(spread * scores, grades, group)
-            assert (np.abs(grad) <= hess * (1 + 1e-12)).all()
 
 
 # ---- ListNet -------------------------------------------------------------------------------------

@@ -271,6 +271,16 @@ def test_leaderboard(ax):
     assert "baseline rank:ndcg" in data(ax)
 
 
+@pytest.mark.parametrize("draw", [plot.leaderboard, plot.differences])
+def test_markers_are_filled_by_the_corrected_p(draw):
+    base = row("base", np.full(6, 0.5))
+    gains = row("gains", np.full(6, 0.6), base)  # p = 2 / 2 ** 6
+    for others, filled in (([], "full"), ([row("equal", np.full(6, 0.5), base)], "none")):
+        lines = draw([base, gains, *others]).lines
+        found = [line.get_fillstyle() for line in lines if line.get_markersize() == 7]
+        assert found[-1] == filled
+
+
 def test_gradient_by_difference(ax):
     plot.gradient_by_difference(OBJECTIVES, grades=(3, 1), hessian=True, ax=ax)
     lines = data(ax)

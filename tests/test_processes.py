@@ -229,9 +229,7 @@ def _twice(number):
 OTHER = dumps((("another", "key"), None))
 DAMAGES = {
     "empty": lambda content: b"",
-    "cut off": lambda content: content[: len(content) // 2],
-    "garbage": lambda content: os.urandom(len(content)),
-    "another bit": lambda content: content[:-9] + bytes([content[-9] ^ 1]) + content[-8:],
+    "another digest": lambda content: bytes(32) + content[32:],
     "another function": lambda content: hashlib.sha256(OTHER).digest() + OTHER,
     "gone": None,
 }
@@ -253,11 +251,10 @@ def test_damaged_machine_code_is_compiled_again_once(damage, cached, tmp_path):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("reason", ["ENOSPC", "EDQUOT", "EROFS", "EACCES", "EIO"])
 @pytest.mark.parametrize("call", ["write_bytes", "replace", "read_bytes"])
-def test_a_disk_that_fails_stops_no_compilation(call, reason, cached, monkeypatch, tmp_path):
+def test_a_disk_that_fails_stops_no_compilation(call, cached, monkeypatch, tmp_path):
     def fail(path, *_):
-        raise OSError(getattr(errno, reason), reason, str(path))
+        raise OSError(errno.EIO, "input/output error", str(path))
 
     if call == "read_bytes":
         assert cached() == "compiler"
@@ -277,16 +274,6 @@ def test_machine_code_is_found_in_a_folder_that_is_read_only(cached, monkeypatch
 
     monkeypatch.setattr("tempfile.TemporaryFile", fail)
     assert cached() == "disk"
-
-
-@pytest.mark.compiled
-def test_a_folder_in_the_place_of_machine_code(cached, tmp_path):
-    assert cached() == "compiler"
-    (path,) = tmp_path.rglob("*.nbc")
-    path.unlink()
-    path.mkdir()
-    assert cached() == "compiler"
-    assert cached() == "compiler"
 
 
 def test_processes_compile_into_one_cache_at_once(alone, tmp_path):

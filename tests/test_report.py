@@ -15,7 +15,7 @@ from boostrank.lab.folds import rotation
 from boostrank.lab.learners import Learner
 from boostrank.lab.plan import Plan
 from boostrank.lab.report import write_report
-from boostrank.lab.results import Failure, FoldResult, Row, holm_p_values
+from boostrank.lab.results import Failure, FoldResult, Row, holm_p_values, verdicts
 from boostrank.lab.runner import Run
 from boostrank.lab.settings import CUTOFFS, METRICS, Settings
 
@@ -160,7 +160,7 @@ def test_the_table_has_the_rows_best_first(read, rows):
         else:
             assert line[3].split()[0] == f"{row.difference:+.4f}"
             assert f"{row.relative_difference:+.1%}" in " ".join(line[3].split())
-            assert line[3].split()[-1].endswith(row.verdict)
+            assert line[3].split()[-1].endswith(verdicts(rows)[row.learner])
             assert line[4].strip() == f"{row.p_value:.4f}"
             assert line[5].strip() == f"{holm_p_values(rows)[row.learner]:.4f}"
         assert [text.strip() for text in line[-2:]] == ["1.50", "20"]
@@ -172,8 +172,8 @@ def test_the_table_has_the_rows_best_first(read, rows):
 @pytest.mark.usefixtures("no_figures")
 def test_the_verdict_is_a_sentence_and_queries_are_named(read, rows, parts, tmp_path):
     assert (
-        "Nothing beats the baseline lightgbm:lambdarank beyond chance (p < 0.05); "
-        "4 of 4 are level with it, 0 worse."
+        "Nothing beats the baseline lightgbm:lambdarank beyond chance (p < 0.05, corrected for 4 "
+        "comparisons); 4 of 4 are level with it, 0 worse."
     ) in read.text
     assert "Queries that gain most: " in read.text
     first = rows[0]
@@ -186,13 +186,33 @@ def test_the_verdict_is_a_sentence_and_queries_are_named(read, rows, parts, tmp_
         )
         learner = Learner(f"{shift}", "lightgbm", boostrank.SDCG())
         named.append(Row(learner, folds, base, Settings()))
-    assert [row.verdict for row in named] == ["better", "better", "worse"]
+    assert list(verdicts([base, *named]).values()) == ["baseline", "better", "better", "worse"]
     text = _Reader(_written(tmp_path, parts, [base, *named])).text
     mean = base.mean("ndcg@10")
     assert (
-        "0.2@lightgbm beats the baseline lightgbm:lambdarank beyond chance (p < 0.05): +0.2000 "
-        f"NDCG@10 ({0.2 / mean:+.1%}), and so do 1 more of 3; 0 of 3 are level with it, 1 worse."
+        "0.2@lightgbm beats the baseline lightgbm:lambdarank beyond chance (p < 0.05, corrected for 3 "
+        f"comparisons): +0.2000 NDCG@10 ({0.2 / mean:+.1%}), and so do 1 more of 3; 0 of 3 are level with it, 1 worse."
     ) in text
+
+
+@pytest.mark.usefixtures("no_figures")
+@pytest.mark.parametrize(
+    ("others", "said"), [(1, "0.1@lightgbm beats the baseline"), (2, "Nothing beats the baseline")]
+)
+def test_the_headline_and_the_tags_go_by_the_corrected_p(others, said, parts, tmp_path):
+    """The headline claimed what p (Holm) of the same row denied."""
+    half = np.full(6, 0.5)  # six queries that gain the same: p = 2 / 2 ** 6
+    one = FoldResult(1, half, 1, np.arange(6), dict.fromkeys(FIGURES, half), 0.001)
+    rows = [Row(Learner("base", "lightgbm", boostrank.SDCG()), (one,), None, Settings())]
+    for shift in (0.1, 0.0)[:others]:
+        folds = (replace(one, figures=dict.fromkeys(FIGURES, half + shift)),)
+        learner = Learner(f"{shift}", "lightgbm", boostrank.SDCG())
+        rows.append(Row(learner, folds, rows[0], Settings()))
+    read = _Reader(_written(tmp_path, parts, rows))
+    assert rows[1].p_value == pytest.approx(0.03125)
+    assert f"{said} base@lightgbm beyond chance (p < 0.05" in read.text
+    best = next(line for line in read.tables[0] if line[0].strip() == "0.1")
+    assert best[3].split()[-1].endswith("better" if others == 1 else "level")
 
 
 def test_folds_are_those_that_were_trained_on(read):
@@ -299,7 +319,7 @@ def test_it_can_be_read_wide_and_on_a_phone_light_and_dark(width, scheme, page, 
             "[...document.querySelectorAll('table.sortable thead th')]"
             ".filter((th) => th.offsetWidth > 0).map((th) => th.textContent)"
         )
-        assert shown == ["objective", "NDCG@10", "difference", "p"]
+        assert shown == ["objective", "NDCG@10", "difference", "p (Holm)"]
         assert page.evaluate("parseFloat(getComputedStyle(document.body).fontSize)") >= 16
     assert page.evaluate(CONTRAST) >= 4.5
     brightness = page.evaluate(

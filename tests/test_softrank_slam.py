@@ -88,16 +88,6 @@ def test_without_blur_it_is_one_minus_ndcg(rng):
         assert (hess == oracle.FLOOR).all()
 
 
-def test_with_infinite_blur_ranks_are_binomial():
-    """As sigma grows every duel becomes a coin toss."""
-    n, grades = 6, np.array([3.0, 0, 1, 0, 0, 2])
-    tosses = [math.comb(n - 1, r) / 2 ** (n - 1) for r in range(n)]
-    expected = sum(p * oracle.discount(1 + r) for r, p in enumerate(tosses))
-    want = 1 - sum(oracle.gain(grades)) * expected / oracle.ideal_dcg(grades)
-    loss = SoftNDCG(sigma=1e9).loss(np.arange(n), grades, [n])[0]
-    assert loss == pytest.approx(want, rel=1e-8)
-
-
 @pytest.mark.parametrize("sigma", [0.5, 1e-6])  # with 1e-6, Hessians stay above the floor
 def test_documents_far_apart_keep_the_gaussian_gradient(sigma):
     """Two documents of gain 1 and 0: the gradient is the Gaussian density, down to underflow."""
@@ -111,28 +101,7 @@ def test_documents_far_apart_keep_the_gaussian_gradient(sigma):
             np.testing.assert_allclose(hess, curvature, rtol=1e-12)
 
 
-def test_a_newton_step_is_at_most_that_of_a_probit_loss(rng):
-    for sigma in (0.2, 1.0, 5.0):
-        scores, labels = rng.normal(size=40), rng.integers(0, 3, 40)
-        grad, hess = SoftNDCG(sigma=sigma).grad_hess(scores, labels, [40])
-        assert (np.abs(grad / hess) <= sigma * math.sqrt(math.pi) * (1 + 1e-12)).all()
-
-
 # ---- directness ----------------------------------------------------------------------------------
-
-
-def test_theorem_2_holds_wherever_it_says_something(rng):
-    said = 0
-    for _ in range(300):
-        scores, grades = random_query(rng)
-        n, n_grades = len(scores), int(grades.max()) + 1
-        delta = np.diff(np.sort(scores)).min()
-        for share in (0.05, 0.15, 0.2, 0.3, 0.5):
-            bound = soft_ndcg_bound(share * delta, delta, n, n_grades)
-            far = directness(SoftNDCG(sigma=share * delta), scores, grades, [n]).epsilon
-            assert far <= bound + 1e-14
-            said += 1e-12 < bound < 1.0  # below one it is not an empty statement
-    assert said > 100
 
 
 def test_theorem_2_speaks_where_the_paper_says():
@@ -181,19 +150,6 @@ def test_directness_is_the_largest_difference(rng):
         directness(SoftNDCG(), scores, labels, group, "ndgc")
 
 
-def test_theorem_1_on_a_finite_set_of_rankers(rng):
-    """Choosing a ranker by the surrogate costs at most what the guarantee allows."""
-    group = [8] * 20
-    labels = rng.integers(0, 3, sum(group)).astype(float)
-    for obj in (SoftNDCG(sigma=0.3), boostrank.SDCG(alpha=4.0, discount="log2"), SLAM()):
-        rankers = [labels + rng.normal(0, 1.5, len(labels)) for _ in range(30)]
-        results = [directness(obj, s, labels, group) for s in rankers]
-        ndcg = [boostrank.evaluate(s, labels, group, ("ndcg",))["ndcg"] for s in rankers]
-        first = int(np.argmin([obj.loss(s, labels, group).mean() for s in rankers]))
-        best = int(np.argmax(ndcg))
-        assert ndcg[best] - ndcg[first] <= results[first].guarantee(results[best])
-
-
 def test_a_sharp_surrogate_is_direct(rng):
     scores, labels = rng.permutation(60) / 6.0, rng.integers(0, 3, 60).astype(float)
     group = [20, 20, 20]
@@ -202,8 +158,6 @@ def test_a_sharp_surrogate_is_direct(rng):
     assert directness(sharp, scores, labels, group).epsilon < 1e-8 < blunt
     unnormalised = sharp.replace(normalize=False)
     assert directness(unnormalised, scores, labels, group, "dcg").epsilon < 1e-8
-    for gain in ("linear", (0.0, 2.0, 7.0)):
-        assert directness(sharp.replace(gain=gain), scores, labels, group).epsilon < 1e-8
     amounts = sharp.replace(gain="linear")
     assert directness(amounts, scores, 5000.0 * labels, group).epsilon < 1e-8
 

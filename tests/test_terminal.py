@@ -99,7 +99,7 @@ def _check_pipe(command, piped):
     if command != "compare":
         return
     assert heading == [
-        *("learner", "MAP", "difference", "p", "p (Holm)", "relative"),
+        *("learner", "MAP", "difference", "p (Holm)", "p", "relative"),
         *("NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10", "s/round"),
     ]
     assert {line[0] for line in lines} == {

@@ -24,7 +24,6 @@ from training import (
     KeepBoosters,
     dataset,
     loop,
-    loop_xgboost,
     matrix,
     train,
     trees,
@@ -491,16 +490,7 @@ def test_cv_drops_weights(data):
     xgb.cv(XGBOOST, matrix(data), 2, obj=objective, callbacks=[keep_plain], **kwargs)
     for booster, plain in zip(keep.boosters, keep_plain.boosters, strict=True):
         assert trees(booster) == trees(plain)
-    # The remedy: make the folds yourself.
-    for rows, _ in boostrank.group_folds(data.group, 3):
-        sizes = np.bincount(data.qid[rows], minlength=len(data.group))
-        sizes, weights = sizes[sizes > 0], weight[sizes > 0]
-        part = xgb.QuantileDMatrix(data.X[rows], data.y[rows], group=sizes, weight=weights)
-        ranker = XGBRanker(objective=objective, n_estimators=2, max_depth=3, n_jobs=1)
-        ranker.fit(data.X[rows], data.y[rows], group=sizes, sample_weight=weights)
-        spread = np.repeat(weights, sizes)
-        expected = loop_xgboost(objective, part, data.y[rows], sizes, rounds=2, weight=spread)
-        assert trees(ranker.get_booster()) == trees(expected)
+    # Folds with weights one makes oneself: tests/test_entry_points.py, "weights of queries".
 
 
 @pytest.mark.parametrize("kwargs", [{"folds": [([0], [1])]}, {"stratified": True}], ids=str)

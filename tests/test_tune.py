@@ -351,6 +351,8 @@ def test_without_optuna(data, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(ImportError, match="pip install optuna"):
         search.tune(data, RANKNET, tmp_path)
+    result = result_of("tune", tmp_path / "missing.txt")  # before it is read
+    assert result.stderr.startswith("boostrank: tuning needs Optuna: pip install optuna")
 
 
 # ---- what is searched ----------------------------------------------------------------------------

@@ -242,6 +242,15 @@ def test_as_many_positions_as_documents_by_chance():
     objective.loss(np.zeros(3), [1, 0, 0], [3])
 
 
+@pytest.mark.parametrize("position", [None, [1, 2]])
+def test_a_comparison_refuses_before_training(position, monkeypatch):
+    """Without positions it trained the built-ins first, and then asked for what it refuses."""
+    monkeypatch.setattr("boostrank.lab.runner.run_fold", None)
+    objective = Unbiased(RankNet(), last=8, position=position)
+    with pytest.raises(ValueError, match=r"^a comparison trains on parts .* position.* rows of one"):
+        boostrank.compare(make_ranking(10, 4, 2, seed=0), objectives=[objective], rounds=1)
+
+
 # ---- in the hosts --------------------------------------------------------------------------------
 
 

@@ -225,11 +225,13 @@ def matrix(d, kind=xgb.DMatrix, **kwargs):
 
 
 def train(host, objective, d, rounds=ROUNDS, *, params=None, **kwargs):
-    """Train as a user would, on whole data."""
+    """Train as a user would, on whole data or on what the host has made of them."""
     if host == "lightgbm":
-        own = {**LIGHTGBM, "objective": objective, **(params or {})}
-        return lgb.train(own, dataset(d), rounds, **kwargs)
-    return xgb.train({**XGBOOST, **(params or {})}, matrix(d), rounds, obj=objective, **kwargs)
+        own = {**LIGHTGBM, "objective": objective}
+        rows = d if isinstance(d, lgb.Dataset) else dataset(d)
+        return lgb.train(own | (params or {}), rows, rounds, **kwargs)
+    rows = d if isinstance(d, xgb.DMatrix) else matrix(d)
+    return xgb.train(XGBOOST | (params or {}), rows, rounds, obj=objective, **kwargs)
 
 
 def first_tree(X, y, group, init_score=None, **params):
@@ -258,13 +260,17 @@ class KeepBoosters(xgb.callback.TrainingCallback):
 
 
 class Batches(xgb.DataIter):
-    """External memory: batches of ten whole queries or, if `cut`, of equally many rows."""
+    """External memory: batches of ten whole queries or, if `cut`, of equally many rows.
 
-    def __init__(self, d, cache, cut=False):
+    Batches of whole queries may bring their queries' share of the weights.
+    """
+
+    def __init__(self, d, cache, cut=False, weight=None):
         step = len(d.y) // 4
         ends = np.arange(step, len(d.y), step) if cut else np.cumsum(d.group)[9:-1:10]
         self.batches = np.split(np.arange(len(d.y)), ends)
         self.d = d
+        self.weight = weight
         self.position = 0
         super().__init__(cache_prefix=str(cache))
 
@@ -272,7 +278,9 @@ class Batches(xgb.DataIter):
         if self.position == len(self.batches):
             return False
         rows = self.batches[self.position]
-        input_data(data=self.d.X[rows], label=self.d.y[rows], qid=self.d.qid[rows])
+        qid = self.d.qid[rows]
+        weight = None if self.weight is None else self.weight[np.unique(qid)]
+        input_data(data=self.d.X[rows], label=self.d.y[rows], qid=qid, weight=weight)
         self.position += 1
         return True
 

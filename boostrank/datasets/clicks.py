@@ -259,13 +259,14 @@ def propensities_from_randomization(
     Returns
     -------
     float64 array (n_positions,)
-        The first is 1. Noise may put others above 1.
+        The first is 1. Noise may put others above 1. 0 where there was no click at all.
 
     Raises
     ------
     TypeError, ValueError
         For invalid clicks, positions or sessions; if there is no click at position 1; if lists
-        differ in length and `qid` is not given; if all lists that reach a position have no click.
+        differ in length and `qid` is not given; if no list that reaches a position was clicked
+        above it, directly or through others, or too few clicks say how good it is.
 
     Examples
     --------
@@ -320,7 +321,7 @@ def propensities_from_rankers(
     Returns
     -------
     float64 array (n_positions,)
-        The first is 1. Noise may put others above 1.
+        The first is 1. Noise may put others above 1. 0 where there was no click at all.
 
     Raises
     ------
@@ -374,6 +375,13 @@ def _most_likely(found: Floats, place: Integers, items: Any, unlinked: str) -> F
         )
     # The others are at 0: where they meet these on an item, only these were clicked.
     above = _reached(item, at, anywhere, clicks > 0, n)
+    clicked = np.bincount(at, clicks, n) > 0
+    if clicked[~above].any():
+        raise ValueError(
+            f"position {int(np.argmax(clicked & ~above)) + 1} was clicked, but too few clicks link "
+            "it to position 1, so that its propensity would be 0: pass more sessions, or let "
+            "positions share a propensity (last=)"
+        )
     keep = above[at] & (np.bincount(item, clicks)[item] > 0)
     p = np.zeros(n)
     p[above] = _newton(

@@ -289,14 +289,14 @@ def load_letor_with_valid(paths: Sequence[Any], valid: Any) -> tuple[RankingData
 
 def load_letor_features(
     paths: Sequence[Any], width: int, *, first: int, absent: float = 0.0
-) -> Floats:
-    """Read the features of documents to be scored, in which labels and queries may be absent.
+) -> tuple[Floats, int]:
+    """Read the features of documents to be scored, and the highest number of one.
 
-    The model has `width` features, of which the `first` has the number 0 or 1. Those that the files
-    lack have the value `absent`.
+    Labels and queries may be absent. The model has `width` features, of which the `first` has the
+    number 0 or 1. Those that the files lack have the value `absent`.
     """
     features = range(first, first + width)
-    matrices = []
+    matrices, last = [], 0
     for path in map(Path, paths):
         file = read_svmlight(path, labelled=False)
         if file.first < first:
@@ -305,7 +305,8 @@ def load_letor_features(
             )
         _check_last(file, features, "model")
         matrices.append(file.X)
-    return _dense(matrices, features, absent)
+        last = max(last, file.last)
+    return _dense(matrices, features, absent), last
 
 
 def _check_last(file: SvmlightFile, features: range, what: str) -> None:

@@ -17,6 +17,8 @@ def with_gain_of(objective: Objective, params: Mapping[str, Any], host: str) -> 
             return objective
         said = f"label_gain={table!r}"
         try:
+            if not len(table):
+                raise ValueError
             gain = [float(each) for each in (table.split(",") if isinstance(table, str) else table)]
         except (TypeError, ValueError):
             raise ValueError(

@@ -21,6 +21,8 @@ MISSING = "boostrank_missing"
 
 #: The attribute of an XGBoost model that says whether what a sparse matrix left out was missing.
 SPARSE = "boostrank_sparse"
+#: The attribute of models of 'boostrank train'.
+FROM_TRAIN = "boostrank_train"
 # XGBoost's numbers of the types of categories that are integers.
 _INTEGER_TYPES = {9: "i1", 10: "u1", 11: "i2", 12: "u2", 13: "i4", 14: "u4", 15: "i8", 16: "u8"}
 
@@ -328,6 +330,14 @@ def booster_of(model: Any, host: str = "") -> Any:
             f"ranker, got a {kind.__module__}.{kind.__qualname__}"
         )
     return booster
+
+
+def is_of_train(booster: Any) -> bool:
+    """Return whether 'boostrank train' has made a model, which never numbers features from 0."""
+    if hasattr(booster, "attr"):
+        return booster.attr(FROM_TRAIN) is not None
+    # LightGBM writes [] for a frame without categories, null for an array or a svmlight file.
+    return booster.pandas_categorical is not None
 
 
 def missing_of(model: Any, booster: Any) -> float:

@@ -438,8 +438,9 @@ def score(
     given = Given(X, y, group, qid, sample_weight)
     rows = read_rows(given, sort=None, domain=domain, rules=self._rules)
     here = default_metric(self, rows.y)
-    chosen = getattr(self, "_measure", here)
-    name = chosen.name
+    name = here.name
+    if objective_of(self).contract.labels == NUMBERS:
+        name = getattr(self, "_measure", name)
     if name != here.name:
         warn(
             f"score is {name}, since the labels of fit asked for it; those here alone would have "
@@ -451,7 +452,7 @@ def score(
             "yours to the predictions, and pass the sum to boostrank.evaluate"
         )
     value = evaluate(
-        self.predict(rows.X), rows.y, rows.group, (name,), weight=rows.weight, gain=chosen.gain
+        self.predict(rows.X), rows.y, rows.group, (name,), weight=rows.weight, gain=here.gain
     )[name]
     if np.isnan(value):
         lacking = "a relevant document" if name == DEFAULT_METRIC else "two different labels"
@@ -553,7 +554,7 @@ def fit_all(self: Any, X: Any, y: Any = None, **kwargs: Any) -> Any:
 def plain(ranker: Any, kind: type[T], booster: Any, **params: Any) -> T:
     """Return a ranker of the host's class, for tools that know no other, with the state of ours."""
     made = kind(**(ranker.get_params() | params))
-    own = {*ranker.get_params(), "objective_", "auto_", "_measure"}  # the others need no boostrank
+    own = {*ranker.get_params(), "objective_", "auto_"}  # the others need no boostrank
     vars(made).update({name: value for name, value in vars(ranker).items() if name not in own})
     made._Booster = booster  # type: ignore[attr-defined]
     return made

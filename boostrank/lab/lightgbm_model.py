@@ -11,7 +11,7 @@ import numpy as np
 from boostrank.hosts.features import Trained, nothing_to_split, trained_of
 from boostrank.hosts.ignored import LIGHTGBMS_OTHER_NAMES, check_known
 from boostrank.hosts.metric import metric
-from boostrank.hosts.model_files import made_up
+from boostrank.hosts.model_files import is_of_train, made_up
 from boostrank.hosts.stopping import waiting_lightgbm, warn_of_cut
 from boostrank.lab.files import write_file
 from boostrank.lab.model import Job, Model, features
@@ -121,11 +121,7 @@ class LightGBMModel(Model):
         return labels, {"label_gain": gains_of(gain, grades).tolist()}
 
     def save(self, path: Path) -> None:
-        """Write a model file.
-
-        It says that there were no categories, as LightGBM's own file does for a frame, but not for
-        an array or a svmlight file, whose features LightGBM numbers in another way.
-        """
+        """Write a model file, which says that it is of 'boostrank train': see `is_of_train`."""
         if self.booster.pandas_categorical is None:
             self.booster.pandas_categorical = []
         write_file(path, self.booster.model_to_string().encode())  # LightGBM ignores a full disk
@@ -144,9 +140,9 @@ class LightGBMModel(Model):
 
     @property
     def seems_shifted(self) -> bool:
-        """Whether the first feature never varied in training, which was not of 'train'."""
-        if self.booster.pandas_categorical is not None:
-            return False  # as `save` has it
+        """Whether it is not of 'boostrank train', and its first feature never varied there."""
+        if is_of_train(self.booster):
+            return False
         varied = self.booster.dump_model(num_iteration=1)["feature_infos"]
         return self.booster.feature_name()[0] not in varied
 

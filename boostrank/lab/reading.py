@@ -71,13 +71,13 @@ def load_features(data: list[Path], named: Columns, model: FileModel) -> tuple[F
         )
     absent = np.nan if trained.sparse else 0.0
     first = 0 if from_0 else 1
-    scored = load_letor_features(data, trained.width, first=first, absent=absent)
-    if not names and not np.nan_to_num(scored[:, -1]).any() and model.seems_shifted:
+    scored, last = load_letor_features(data, trained.width, first=first, absent=absent)
+    if not names and last < trained.width and model.seems_shifted:
         raise ValueError(
-            f"{data[0]}: the model has learnt nothing from its first feature, and its last is not "
-            f"here: {NAMES[model.host]}, if it trained on a svmlight file, took feature 1 for its "
-            "second. Score such a model in Python, by what read its training data, and others with "
-            "features as CSV"
+            f"{data[0]}: the model makes nothing of its first feature, and its last, "
+            f"{trained.width}, is not here: {NAMES[model.host]}, if it trained on a svmlight file, "
+            "took feature 1 for its second. Score such a model in Python, by what read its "
+            "training data, and others with features as CSV"
         )
     return scored, ids
 

@@ -20,7 +20,14 @@ from boostrank.hosts.features import (
 )
 from boostrank.hosts.ignored import XGBOOSTS_OTHER_NAMES
 from boostrank.hosts.metric import metric
-from boostrank.hosts.model_files import best_rounds, kind_of, missing_of, xgboost_names
+from boostrank.hosts.model_files import (
+    FROM_TRAIN,
+    best_rounds,
+    is_of_train,
+    kind_of,
+    missing_of,
+    xgboost_names,
+)
 from boostrank.hosts.stopping import waiting_xgboost, warn_of_cut
 from boostrank.lab.files import write_file
 from boostrank.lab.model import Job, Model, features
@@ -29,9 +36,6 @@ from boostrank.messages import import_host
 from boostrank.objectives import Objective
 from boostrank.objectives.gains import Gain, gains_of
 from boostrank.objectives.validation import Floats
-
-#: The attribute of models of 'boostrank train', which never takes feature 1 for the second.
-_FROM_TRAIN = "boostrank_train"
 
 
 class XGBoostModel(Model):
@@ -132,7 +136,7 @@ class XGBoostModel(Model):
 
     def save(self, path: Path) -> None:
         """Write a model file: JSON if its name says so, otherwise UBJSON."""
-        self.booster.set_attr(**{_FROM_TRAIN: "1"})
+        self.booster.set_attr(**{FROM_TRAIN: "1"})
         write_file(path, self.booster.save_raw("json" if path.suffix == ".json" else "ubj"))
 
     @cached_property
@@ -145,11 +149,9 @@ class XGBoostModel(Model):
 
     @property
     def seems_shifted(self) -> bool:
-        """Whether the model makes nothing of its first feature, and is not of 'train'."""
-        if self.booster.attr(_FROM_TRAIN):
-            return False
+        """Whether it is not of 'boostrank train', and has no split by its first feature."""
         used = self.booster.get_score()  # the number of splits, or the weight in a linear model
-        return not used.get(xgboost_names(self.booster)[0])
+        return not (is_of_train(self.booster) or used.get(xgboost_names(self.booster)[0]))
 
     @property
     def n_trees(self) -> int:

@@ -120,7 +120,7 @@ def _checked(passed: Any, n_docs: int, names: dict[str, MetricName], rules: Conv
         _refuse_amounts(passed, n_docs, of_grades, by_gain if "gain" in rules.open_to else [])
         raise
     if by_gain and of_gains == GRADES:
-        cure = 'pass gain="linear", or sort them into grades'
+        cure = 'pass gain="linear", or ' * ("gain" in rules.open_to) + "sort them into grades"
         warn_of_no_grades(labels, ", ".join(by_gain), cure)
     return labels
 

@@ -11,6 +11,8 @@ from boostrank.export import export as export_model
 from boostrank.lab.cli.options import completion, read_json
 from boostrank.lab.cli.output import say
 from boostrank.lab.files import check_writable, write_file
+from boostrank.messages import few
+from boostrank.trees import read_forest
 
 EXAMPLES = """
 **Examples**
@@ -53,6 +55,12 @@ def export(
         check_writable(out, model, *([] if features is None else [features]))
     names = None if features is None else _read_names(features)
     text = export_model(model, to, features=names, name=name or (out or model).stem)
+    forest = read_forest(model)
+    if names is None and to != "ranklib" and not forest.named:
+        say(
+            f"the model does not name its features: {to} must call them {few(forest.names)}, or "
+            "give --features"
+        )
     if out is None:
         typer.echo(text, nl=False)
     else:
