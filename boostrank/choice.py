@@ -75,7 +75,10 @@ class Choice:
                 f"to choose, which takes {LEAST_QUERIES}"
             )
         leads = (f"{name} {lead:+.4f} ± {sem:.4f}" for name, (lead, sem) in self.ahead.items())
-        return f"{signal}: NDCG@10 on {n} queries, less that of medium: {', '.join(leads)}"
+        why = "no setting leads it by more than its ± (a standard error)"
+        if self.objective.signal != MIDDLE:  # a neighbour's lead may be within its own
+            why = f"has the largest lead over {MIDDLE} (± a standard error)"
+        return f"{signal}: {why}, in NDCG@10 on {n} queries: {', '.join(leads)}"
 
 
 def settings_of(objective: Objective) -> list[Objective]:

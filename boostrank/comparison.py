@@ -52,15 +52,15 @@ class Comparison:
         """One row per learner, best first, with metrics, difference from the baseline, p-values.
 
         `p_value` is that of the row's own test, `p_holm` corrects it for the number of rows by
-        Holm's procedure; the verdict is that of `p_value`.
+        Holm's procedure; the verdict is that of `p_holm`.
 
         Returns
         -------
         pandas.DataFrame
         """
-        from boostrank.lab.results import best_first, holm_p_values
+        from boostrank.lab.results import best_first, holm_p_values, verdicts
 
-        corrected = holm_p_values(self.rows)
+        corrected, said = holm_p_values(self.rows), verdicts(self.rows)
         lines = [
             {
                 "learner": str(row.learner),
@@ -71,7 +71,7 @@ class Comparison:
                 "relative_difference": row.relative_difference,
                 "p_value": row.p_value,
                 "p_holm": corrected[row.learner],
-                "verdict": "baseline" if row.baseline is None else row.verdict,
+                "verdict": said[row.learner],
                 "median_round": row.median_round,
                 "seconds_per_round": row.seconds_per_round,
             }

@@ -14,11 +14,18 @@ from boostrank.objectives.validation import check_choice, hint
 OF_HOSTS: Mapping[str, tuple[str, str]] = {
     "rank:ndcg": ("XGBoost", "'lambdarank'"),
     "rank:pairwise": ("XGBoost", "'ranknet'"),
-    "rank:map": ("XGBoost", "boostrank.LambdaRank(target='map')"),
+    "rank:map": ("XGBoost", "'lambdarank' with target='map'"),
     **dict.fromkeys(
         ("rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart"),
         ("LightGBM", "'xe-ndcg'"),
     ),
+}
+#: Classes around other objectives, which have no name, with what to write instead.
+WRAPPERS: Mapping[str, str] = {
+    "unbiased": "Unbiased(boostrank.RankNet()), with fit(position=...)",
+    "preferences": "Preferences(boostrank.RankNet(), pairs)",
+    "several": "Several({name: objective, ...}, labels=...)",
+    "mix": "Mix(first, second, schedule)",
 }
 
 
@@ -28,6 +35,11 @@ def check_name(name: Any) -> str:
         host, ours = OF_HOSTS[name]
         raise ValueError(
             f"unknown objective {name!r}: that is {host}'s, for its own ranker; ours is {ours}"
+        )
+    if isinstance(name, str) and name.lower() in WRAPPERS:
+        raise ValueError(
+            f"unknown objective {name!r}: it wraps other objectives, and is made in Python only: "
+            f"boostrank.{WRAPPERS[name.lower()]}"
         )
     if isinstance(name, str) and name not in REGISTRY and name.partition("@")[0] in METRICS:
         raise ValueError(

@@ -62,7 +62,7 @@ def _good(tmp_path, lines, end="\n"):
         (["label,qid,a b,a_b", *ROWS], "'a b' and 'a_b' would both be called 'a_b'"),
         (["label, qid,a,b", *ROWS], r"'qid'; did you mean ' qid'\? .*\); --qid, or qid= in"),
         (["label,qid,,b", "1,7,.5,1", "0,7,.5,1"], "column 3 has no name; name it, or drop it as"),
-        ([HEADER, "good,7,1,1", *ROWS], "line 2: column 'label' .* got 'good' .* number the"),
+        ([HEADER, "good,7,1,1", *ROWS], "line 2: column 'label' .* got 'good': number the"),
         ([HEADER, *ROWS, ",8,1,1"], "line 5: column 'label' has no label"),
         ([HEADER, ROWS[0], '0,7,"1,000",1'], "line 3: column 'a' must hold numbers, got '1,000'"),
         ([HEADER, ROWS[0], "0,7,1_000,1"], "line 3: column 'a' must hold numbers, got '1_000'"),

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from commands import refused
 from boostrank.objectives import REGISTRY
 from boostrank.objectives.validation import FOR_NUMBERS, NUMBERS
+from commands import refused
 from test_estimators import make_ranker
 
 import boostrank
@@ -140,6 +140,14 @@ def test_train_refuses_labels_once_before_training(
         table = {"label": DATA.y + shift, "qid": DATA.qid + start, "x": DATA.X[:, 0]}
         pd.DataFrame(table).to_csv(f"{name}.csv", index=False)
     assert message in refused("train", "b.csv", "-o", objective, "--model", "model", *also)
+
+
+def test_a_command_advises_in_its_own_words(tmp_path):
+    table = tmp_path / "amounts.csv"
+    amounts = {"label": 1000.5 * DATA.y, "qid": DATA.qid, "x": DATA.X[:, 0]}
+    pd.DataFrame(amounts).to_csv(table, index=False)
+    said = refused("train", table, "-o", "blend", "--model", tmp_path / "m")
+    assert "such as prices, need --gain linear or" in said
 
 
 def test_labels_fit_an_objective_with_the_gain_of_the_hosts_parameters():

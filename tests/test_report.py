@@ -190,8 +190,9 @@ def test_the_verdict_is_a_sentence_and_queries_are_named(read, rows, parts, tmp_
     text = _Reader(_written(tmp_path, parts, [base, *named])).text
     mean = base.mean("ndcg@10")
     assert (
-        "0.2@lightgbm beats the baseline lightgbm:lambdarank beyond chance (p < 0.05, corrected for 3 "
-        f"comparisons): +0.2000 NDCG@10 ({0.2 / mean:+.1%}), and so do 1 more of 3; 0 of 3 are level with it, 1 worse."
+        "0.2@lightgbm beats the baseline lightgbm:lambdarank beyond chance (p < 0.05, corrected "
+        f"for 3 comparisons): +0.2000 NDCG@10 ({0.2 / mean:+.1%}), and so do 1 more of 3; "
+        "0 of 3 are level with it, 1 worse."
     ) in text
 
 

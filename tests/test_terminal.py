@@ -7,9 +7,13 @@ import subprocess
 import sys
 from unittest.mock import Mock
 
+import numpy as np
 import pytest
+from commands import run, svmlight, write
 
+from boostrank.datasets import make_ranking
 from boostrank.lab.cli.output import print_note, say
+from boostrank.lab.models import load_model
 
 WIDTHS = [60, 80, 120, 200]
 LONG = "sdcg:k=10,alpha=2.5,beta=0.75,normalize=False"
@@ -193,3 +197,17 @@ with progress_bar("rounds", 2):
     os.close(theirs)
     assert re.search(rb"(\r|\n|\x1b\[2K)boostrank: a message\r\n", os.read(ours, 1 << 16))
     os.close(ours)
+
+
+def test_a_refit_says_which_round_was_best_and_how_many_trees_it_has(tmp_path):
+    data, model = make_ranking(30, 8, 3, seed=1), tmp_path / "model.txt"
+    parts = data.select(np.arange(20)), data.select(np.arange(20, 30))
+    files = [write(tmp_path / str(i), svmlight(part)) for i, part in enumerate(parts)]
+    words = "--rounds", 9, "-o", "ranknet", "--host", "lightgbm", "--refit", "--model", model
+    said = run("train", files[0], "--valid", files[1], *words).stderr.splitlines()[-1]
+    found = re.search(
+        r"model.txt: best round (\d) of 9; retrained on all files with (\d+) tree", said
+    )
+    assert found, said
+    best, trees = map(int, found.groups())
+    assert trees == round(1.5 * best) == load_model(model).n_trees

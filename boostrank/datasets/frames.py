@@ -60,6 +60,10 @@ class Table:
             return f"{self.path}: "
         return f"{self.path}, line {line_of_row(self.path, row)}: "
 
+    def in_row(self, row: int) -> str:
+        """Return the place of a value in an error, unless `where` has said the line."""
+        return "" if self.is_csv else f" in row {row}"
+
     def values(self, name: Any) -> npt.NDArray[Any]:
         """Return the values of a column."""
         return np.asarray(self.frame[name].to_numpy())
@@ -92,7 +96,7 @@ class Table:
                 numbers[row] = np.nan
             else:
                 shown = repr(value) if isinstance(value, str) else str(column.dtype)
-                raise self._no_number(name, f"got {shown[:60]} in row {row}", cure, row)
+                raise self._no_number(name, f"got {shown[:60]}{self.in_row(row)}", cure, row)
         return numbers
 
     def _no_number(self, name: Any, got: str, cure: str, row: int | None = None) -> ValueError:

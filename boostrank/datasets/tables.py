@@ -241,7 +241,10 @@ def parts_of_tables(tables: Sequence[Table], columns: Columns) -> list[RankingDa
             if words:
                 categories[i] = words
             continue
-        numeric = "name it as categorical, or drop it"
+        numeric = (
+            "write its values as numbers, such as 35.57; name it as categorical if they are "
+            "kinds; or drop it"
+        )
         X[:, i] = np.concatenate([_numbers(table, name, numeric) for table in tables])
         check_label(what, name, X[:, i], y, cure)
     meanings = {
@@ -329,7 +332,7 @@ def _numbers(table: Table, name: Any, cure: str) -> Floats:
         row = int(np.argmax(np.isinf(numbers)))
         raise ValueError(
             f"{table.where(row)}column {name!r} must be finite, or empty where a value is "
-            f"missing, got {numbers[row]} in row {row}"
+            f"missing, got {numbers[row]}{table.in_row(row)}"
         )
     return numbers
 
@@ -353,8 +356,8 @@ def labels_of(tables: Sequence[Table], name: str) -> Floats:
         if np.isnan(y).any():
             row = int(np.argmax(np.isnan(y)))
             raise ValueError(
-                f"{table.where(row)}column {name!r} has no label in row {row}; map missing "
-                "judgements to 0 or drop their rows"
+                f"{table.where(row)}column {name!r} has no label{table.in_row(row)}; map "
+                "missing judgements to 0 or drop their rows"
             )
         pieces.append(y)
     return np.concatenate(pieces)

@@ -362,10 +362,11 @@ def _held(objective: Any) -> list[str]:
 def check_unbound(objective: Any, who: str, cure: str) -> None:
     """Refuse an objective that belongs to the rows of one training set: `who` trains on parts."""
     held = _held(objective)
-    if held:
+    if held or getattr(objective, "takes_positions", False):
+        what = f"has {' and '.join(held)}" if held else "needs positions"
         raise ValueError(
-            f"{who} trains on parts of the data, but {objective.name} has {' and '.join(held)} for "
-            f"the rows of one training set: {cure}"
+            f"{who} trains on parts of the data, but {objective.name} {what} for the rows of one "
+            f"training set: {cure}"
         )
 
 

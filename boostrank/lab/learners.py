@@ -78,7 +78,8 @@ def refusal(learner: Learner, labels: Floats, settings: Settings) -> str:
     """Say why a learner cannot be trained on these labels; "" if it can."""
     if isinstance(learner.objective, str):
         return TRAINERS[learner.host].refusal(learner.objective, labels, settings)
-    objective = settings.gained(learner.objective)
+    objective, *_ = HOSTS[learner.host].arguments(learner.objective, labels, settings)
+    assert isinstance(objective, Objective)
     try:
         check_labels(labels, len(labels), objective.contract.labels)
     except ValueError as error:

@@ -10,7 +10,8 @@ from boostrank.hosts.rankers import check_unbound
 from boostrank.lab.models import TRAINERS
 from boostrank.objectives import REGISTRY, Objective
 from boostrank.objectives.base import listed
-from boostrank.registry import check_name, make_objective
+from boostrank.objectives.blend import AUTO
+from boostrank.registry import OF_HOSTS, check_name, make_objective
 
 #: What to do with objectives that no fold can train.
 OF_FOLDS = (
@@ -54,6 +55,14 @@ def parse_objective(label: str, more: list[str], rounds: int) -> Objective:
     name, colon, rest = label.partition(":")
     if name in TRAINERS or label.rpartition("@")[2] in TRAINERS:
         raise ValueError(_of_host(label))
+    for host, model in TRAINERS.items():
+        if label in model.builtins and label in OF_HOSTS:
+            raise ValueError(
+                f"unknown objective {label!r}: {host}:{label} is {host}'s own, which compare "
+                f"trains by itself; ours is {OF_HOSTS[label][1]}"
+            )
+    if name not in (*REGISTRY, AUTO) and "=" not in rest:
+        name = label  # no parameters follow: a host's name, such as rank:map
     params = parse_params((rest.split(",") if colon else []) + more, check_name(name))
     return make_objective(name, params, rounds)
 

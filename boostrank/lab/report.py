@@ -18,7 +18,7 @@ import numpy as np
 from boostrank.lab.files import write_file
 from boostrank.lab.plot import comparisons
 from boostrank.lab.plot.axes import GREY, drawn, figure_file, load_matplotlib
-from boostrank.lab.results import Row, best_first, holm_p_values
+from boostrank.lab.results import Row, best_first, holm_p_values, verdicts
 from boostrank.lab.runner import Run
 from boostrank.lab.settings import CUTOFFS, sign_of
 from boostrank.lab.stats import SIGNIFICANT
@@ -103,6 +103,7 @@ def write_report(path: Path, run: Run, command: str) -> None:
         significant=SIGNIFICANT,
         counts=_counts,
         corrected=holm_p_values(rows),
+        verdicts=verdicts(rows),
         p_in_words=p_in_words,
         share_in_words=share_in_words,
         figures=_figures(ranked, baseline),
@@ -122,10 +123,12 @@ def _verdict(ranked: Sequence[Row], baseline: Row) -> str:
     tested = [row for row in ranked if row is not baseline]
     if not tested:
         return f"Only the baseline, {baseline.learner}, was trained."
-    times = Counter(row.verdict for row in tested)
-    best = next((row for row in tested if row.verdict == "better"), None)
+    said = verdicts(ranked)
+    times = Counter(said.values())
+    best = next((row for row in tested if said[row.learner] == "better"), None)
+    after = f", corrected for {len(tested)} comparisons" if len(tested) > 1 else ""
     first = f"{best.learner if best else 'Nothing'} beats the baseline {baseline.learner} "
-    first += f"beyond chance (p < {SIGNIFICANT:g})"
+    first += f"beyond chance (p < {SIGNIFICANT:g}{after})"
     if best:
         first += f": {best.difference:+.4f} {best.metric.upper()}"
         if share := share_in_words(best.relative_difference):
@@ -202,7 +205,7 @@ def _figures(ranked: Sequence[Row], baseline: Row) -> _Pictures:
         with pictures.one(
             f"{metric} minus that of {baseline.learner}, query by query: mean of the paired "
             "differences with its 95 % interval. Zero is the baseline. Filled markers: "
-            f"significant in the paired test (p < {SIGNIFICANT:g}).",
+            f"significant in the paired test (p (Holm) < {SIGNIFICANT:g}).",
             1.1 + 0.24 * len(others),
         ) as axes:
             comparisons.differences(ranked, ax=axes)

@@ -113,15 +113,6 @@ class Row:
         return paired_p_value(self.differences, seed=self.settings.seed, test=self.settings.test)
 
     @property
-    def verdict(self) -> str:
-        """How the row compares in the paired test: "better", "worse" or "level"."""
-        if self.p_value >= SIGNIFICANT:
-            return "level"
-        # A sign test counts queries, most of which may lose where the mean gains.
-        tested = np.sign(self.differences) if self.settings.test == "sign" else self.differences
-        return "better" if self.sign * np.nansum(tested) > 0 else "worse"
-
-    @property
     def chosen(self) -> str:
         """What "auto" chose in each fold, in words; "" for other objectives."""
         settings = [fold.chosen for fold in self.folds if fold.chosen]
@@ -162,6 +153,19 @@ def holm_p_values(rows: Sequence[Row]) -> dict[Learner, float]:
     corrected = holm([row.p_value for row in tested])
     found = dict.fromkeys((row.learner for row in rows), 1.0)
     return found | {row.learner: p for row, p in zip(tested, corrected, strict=True)}
+
+
+def verdicts(rows: Sequence[Row]) -> dict[Learner, str]:
+    """Say how each row compares by `holm_p_values`: "better", "worse", "level" or "baseline"."""
+    corrected, found = holm_p_values(rows), {}
+    for row in rows:
+        # A sign test counts queries, most of which may lose where the mean gains.
+        tested = np.sign(row.differences) if row.settings.test == "sign" else row.differences
+        said = "better" if row.sign * np.nansum(tested) > 0 else "worse"
+        if corrected[row.learner] >= SIGNIFICANT:
+            said = "level"
+        found[row.learner] = "baseline" if row.baseline is None else said
+    return found
 
 
 def best_first(rows: Iterable[Row]) -> list[Row]:

@@ -16,7 +16,7 @@ TESTS = {
     "t": "paired t-test",
     "sign": "sign test",
 }
-#: The report and the figures call a difference significant if p is below it.
+#: The report and the figures call a difference significant if p (Holm) is below it.
 SIGNIFICANT = 0.05
 # Signs drawn at a time, over all queries: 80 MB.
 _SIGNS_PER_BATCH = 10_000_000

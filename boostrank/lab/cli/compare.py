@@ -222,20 +222,20 @@ def _print_comparison(run: Run, written: Sequence[Path]) -> None:
     """Print the table, the most important columns first, and what was compared, and how."""
     corrected = holm_p_values(run.rows)
     chosen, *others = map(str.upper, run.plan.settings.metrics)
-    headings = ["learner", chosen, "difference", "p", "p (Holm)", "relative", *others, "s/round"]
+    headings = ["learner", chosen, "difference", "p (Holm)", "p", "relative", *others, "s/round"]
     lines = []
     for row in best_first(run.rows):
         test = ["baseline", "", "", ""]
         if row.baseline is not None:
             test = [
                 f"{row.difference:+.4f}{output.plus_minus(*row.difference_interval)}",
-                p_in_words(row.p_value),
                 p_in_words(corrected[row.learner]),
+                p_in_words(row.p_value),
                 share_in_words(row.relative_difference),
             ]
         first, *rest = (f"{row.mean(metric):.4f}" for metric in run.plan.settings.metrics)
         lines.append([str(row.learner), first, *test, *rest, f"{row.seconds_per_round:.4f}"])
-    # However narrow the terminal is, the columns up to p are printed.
+    # However narrow the terminal is, the columns up to p (Holm) are printed.
     output.print_table(headings, lines, least=4, written=written[0])
     for failure in run.failures:
         output.print_note(f"Failed: {failure.learner}: {failure.error}")

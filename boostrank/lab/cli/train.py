@@ -16,7 +16,7 @@ from boostrank.hosts.stopping import in_proportion
 from boostrank.lab.cli import options
 from boostrank.lab.cli.output import progress_bar, say
 from boostrank.lab.files import check_writable, write_file
-from boostrank.lab.learners import BUILTINS
+from boostrank.lab.learners import BUILTINS, Learner, refusal
 from boostrank.lab.model import Stopping
 from boostrank.lab.models import HOSTS, FileModel, installed, load_model
 from boostrank.lab.naming import label_of, parse_objective
@@ -169,10 +169,14 @@ def train(
     check_writable(model, *inputs)
     named = options.columns(label, qid, drop, categorical)
     read, held = read_with_valid(data, valid, named)
+    labels = read.y if held is None else np.append(read.y, held.y)
+    # Before rows are shuffled, as it names one, and before all advice on labels.
+    learner = builtin or Learner(objective, host, made)
+    if why := refusal(learner, labels if refit else read.y, settings):
+        raise ValueError(f"{objective} cannot be trained: {why}")
     if not keep_order:
         read = read.shuffle_within_queries(seed)
         held = held and held.shuffle_within_queries(seed)
-    labels = read.y if held is None else np.append(read.y, held.y)
     settings = settings.for_labels(labels, chosen=metric is not None)
     stopping = None if held is None else Stopping(held, patience)
     # Before training, as it fails if both have a query of one id.
@@ -198,7 +202,8 @@ def train(
     if trained.choice is not None:
         made = trained.choice.objective
         say(f"auto: {trained.choice}")
-    kept = counted(trained.n_trees, "tree")
+    best = trained.n_trees
+    kept = counted(best, "tree")
     if stopping is not None:
         kept += f", up to the best of {done:g} rounds,"
     if whole is not None:
@@ -206,7 +211,8 @@ def train(
         if isinstance(made, Objective):
             made = stretched(made, again)
         trained, *_ = _trained(host, made, whole, replace(settings, rounds=again))
-        kept = counted(trained.n_trees, "tree") + f" on all files, in proportion to {kept}"
+        kept = f"best round {best} of {done:g}; retrained on all files with "
+        kept += counted(trained.n_trees, "tree")
     trained.save(model)
     shown = label_of(made) if isinstance(made, Objective) else objective
     say(f"{model}: {kept} of {host} with {shown}, {seconds / max(done, 1):.4f} s per round")

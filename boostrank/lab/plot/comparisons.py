@@ -16,7 +16,7 @@ from boostrank.lab.plot.axes import (
     line_styles,
     start_axes,
 )
-from boostrank.lab.results import Row, best_first
+from boostrank.lab.results import Row, best_first, holm_p_values, verdicts
 from boostrank.lab.stats import SIGNIFICANT, half_width
 from boostrank.objectives.validation import Floats, Integers, check_choice, check_flag
 
@@ -308,7 +308,7 @@ def leaderboard(rows: Sequence[Row], *, ax: "Axes | None" = None) -> "Axes":
     """Draw the test metric of the learners of a comparison, best on top, with 95 % intervals.
 
     The intervals include how much queries differ, which the paired test removes: learners that it
-    distinguishes from the baseline have filled markers.
+    distinguishes from the baseline, after Holm's correction for their number, have filled markers.
 
     Parameters
     ----------
@@ -340,15 +340,17 @@ def leaderboard(rows: Sequence[Row], *, ax: "Axes | None" = None) -> "Axes":
     check_sequence("rows", rows, Row)
     axes = start_axes(ax)
     ranked: list[_Line] = []
+    corrected = holm_p_values(rows)
     for row in best_first(rows)[::-1]:
-        figures = row.mean(row.metric), row.interval(row.metric), row.p_value < SIGNIFICANT
+        filled = corrected[row.learner] < SIGNIFICANT
+        figures = row.mean(row.metric), row.interval(row.metric), filled
         ranked.append((row, row.learner.label, *figures))
     _by_row(axes, rows, ranked)
     axes.set_xlabel(f"test {rows[0].metric.upper()} with 95 % interval over queries")
     for host in dict.fromkeys(row.learner.host for row in rows):
         marker = _MARKERS.get(host, "^")
         axes.plot([], [], marker, color=GREY, fillstyle="none", label=host)
-    axes.plot([], [], "D", color=GREY, label=f"filled: p < {SIGNIFICANT:g} (paired test)")
+    axes.plot([], [], "D", color=GREY, label=f"filled: p (Holm) < {SIGNIFICANT:g} (paired test)")
     baseline = next((row for row in rows if row.baseline is None), None)
     if baseline is not None:
         mean, label = baseline.mean(baseline.metric), f"baseline {baseline.learner.label}"
@@ -361,7 +363,8 @@ def differences(rows: Sequence[Row], *, ax: "Axes | None" = None) -> "Axes":
     """Draw the paired difference of each learner from the baseline, with zero as a line.
 
     The intervals are those of the differences within queries: one that excludes zero distinguishes
-    the learner from the baseline.
+    the learner from the baseline, if nothing else is compared. Markers are filled where the paired
+    test does so after Holm's correction for the number of learners.
 
     Parameters
     ----------
@@ -397,8 +400,9 @@ def differences(rows: Sequence[Row], *, ax: "Axes | None" = None) -> "Axes":
     axes = start_axes(ax)
     axes.axvline(0.0, color=GREY, linewidth=1.2, zorder=0)
     ranked: list[_Line] = []
+    said = verdicts(rows)
     for row in tested:
-        figures = row.difference, row.difference_interval, row.verdict != "level"
+        figures = row.difference, row.difference_interval, said[row.learner] != "level"
         ranked.append((row, str(row.learner), *figures))
     _by_row(axes, rows, ranked)
     baseline = tested[0].baseline
