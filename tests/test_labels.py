@@ -142,14 +142,6 @@ def test_train_refuses_labels_once_before_training(
     assert message in refused("train", "b.csv", "-o", objective, "--model", "model", *also)
 
 
-def test_a_command_advises_in_its_own_words(tmp_path):
-    table = tmp_path / "amounts.csv"
-    amounts = {"label": 1000.5 * DATA.y, "qid": DATA.qid, "x": DATA.X[:, 0]}
-    pd.DataFrame(amounts).to_csv(table, index=False)
-    said = refused("train", table, "-o", "blend", "--model", tmp_path / "m")
-    assert "such as prices, need --gain linear or" in said
-
-
 def test_labels_fit_an_objective_with_the_gain_of_the_hosts_parameters():
     amounts = 1000.5 * DATA.y
     learner = Learner("blend", "xgboost", boostrank.Blend())

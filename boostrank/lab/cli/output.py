@@ -85,7 +85,6 @@ def print_note(text: str, indent: int = 0, hanging: int = 0) -> None:
 
 def say(text: str) -> None:
     """Print a line on standard error, above a progress bar; `typer.echo` would print behind it."""
-    text = text.replace('gain="linear"', "--gain linear")  # in the words of a command
     if sys.stderr is not None:  # closed; `print` would take standard output
         with suppress(OSError):  # on a full disk, say
             print(f"boostrank: {text}", file=sys.stderr)
