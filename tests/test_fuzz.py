@@ -86,6 +86,8 @@ def objectives(draw, parameters=PARAMETERS):
         for other in ("gain", "discount", "variant"):
             if target not in with_it.get(other, ("ndcg", "dcg")):
                 chosen.pop(other, None)
+    if name == "slam-map" or (name == "regression" and chosen.get("target") != "gain"):
+        chosen = {key: value for key, value in chosen.items() if key not in ("gain", "discount")}
     return name, chosen | REGISTRY[name].presets.get(name, {})
 
 

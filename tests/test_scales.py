@@ -55,8 +55,8 @@ def test_labels_too_small_or_large_for_xgboosts_splits(data, unit, size):
 
 
 def test_a_metric_smaller_than_xgboosts_decimals(data):
-    small = data.y * 1e-7
-    model = make_ranker("xgboost", "spearman", early_stopping_rounds=3, eval_metric="dcg@10")
+    small, dcg = data.y * 1e-7, boostrank.metric("dcg@10", gain="linear")
+    model = make_ranker("xgboost", "spearman", early_stopping_rounds=3, eval_metric=dcg)
     with pytest.warns(match="XGBoost keeps only six decimals"):
         model.fit(data.X, small, qid=data.qid, eval_set=[(data.X, small)], eval_qid=[data.qid])
 

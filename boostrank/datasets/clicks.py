@@ -240,8 +240,8 @@ def propensities_from_randomization(
 
     In them every position of a list shows equally good documents, so the share of clicks at a
     position, relative to that at position 1, is its propensity. Positions are compared only within
-    lists: deep ones are in long lists alone, which may hold fewer good documents. The estimate is
-    that of `propensities_from_rankers`, with lists instead of documents.
+    lists: deep ones are in long lists alone, which may hold fewer good documents. With `qid`, the
+    estimate is that of `propensities_from_rankers`, with lists instead of documents.
 
     Parameters
     ----------

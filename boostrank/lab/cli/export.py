@@ -55,17 +55,17 @@ def export(
         check_writable(out, model, *([] if features is None else [features]))
     names = None if features is None else _read_names(features)
     text = export_model(model, to, features=names, name=name or (out or model).stem)
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        write_file(out, text.encode())
+        say(f"{out}: the model for {to}")
     forest = read_forest(model)
     if names is None and to != "ranklib" and not forest.named:
         say(
             f"the model does not name its features: {to} must call them {few(forest.names)}, or "
             "give --features"
         )
-    if out is None:
-        typer.echo(text, nl=False)
-    else:
-        write_file(out, text.encode())
-        say(f"{out}: the model for {to}")
 
 
 def _read_names(path: Path) -> list[str]:
