@@ -99,10 +99,13 @@ def export(
     'boostrank'
     """
     write = WRITERS[check_choice("to", to, WRITERS)]
-    forest, booster = read_forest(model), booster_of(model)
+    booster = booster_of(model)
+    if isinstance(model, str | Path):  # read once
+        model = booster
+    forest = read_forest(model)
     # Rankers are fitted on arrays.
-    known = features is not None or forest.named or is_of_train(booster)
-    known = known or not (booster is model or isinstance(model, str | Path))
+    fitted = booster is not model
+    known = fitted or features is not None or forest.named or is_of_train(booster)
     if to == "ranklib" and not known and min(forest.used, default=0):
         warn(
             "RankLib numbers features from 1, by the columns, and the model never uses its first: "

@@ -260,6 +260,11 @@ def cross_validate(
     return result
 
 
+def load_optuna() -> Any:
+    """Return Optuna, or say how to install it."""
+    return load("optuna", "tuning needs Optuna", "optuna")
+
+
 def tune(
     data: RankingData,
     learner: Learner,
@@ -331,7 +336,7 @@ def tune(
     UserWarning
         For queries that do not count in the metric, and trials in `out` of other versions.
     """
-    optuna = load("optuna", "tuning needs Optuna", "optuna")
+    optuna = load_optuna()
     import_host(learner.host)
     check_count("n_trials", n_trials)
     own = TRAINERS[learner.host].with_usual_names(params or {})

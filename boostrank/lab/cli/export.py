@@ -8,6 +8,7 @@ import typer
 from boostrank.datasets.files import reading
 from boostrank.export import WRITERS
 from boostrank.export import export as export_model
+from boostrank.hosts.model_files import booster_of
 from boostrank.lab.cli.options import completion, read_json
 from boostrank.lab.cli.output import say
 from boostrank.lab.files import check_writable, write_file
@@ -54,13 +55,14 @@ def export(
     if out is not None:
         check_writable(out, model, *([] if features is None else [features]))
     names = None if features is None else _read_names(features)
-    text = export_model(model, to, features=names, name=name or (out or model).stem)
+    booster = booster_of(model)
+    text = export_model(booster, to, features=names, name=name or (out or model).stem)
     if out is None:
         typer.echo(text, nl=False)
     else:
         write_file(out, text.encode())
         say(f"{out}: the model for {to}")
-    forest = read_forest(model)
+    forest = read_forest(booster)
     if names is None and to != "ranklib" and not forest.named:
         say(
             f"the model does not name its features: {to} must call them {few(forest.names)}, or "

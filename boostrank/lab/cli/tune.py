@@ -16,7 +16,6 @@ from boostrank.lab.naming import parse_objectives
 from boostrank.lab.reading import N_PARTS, order_in_words, read_whole
 from boostrank.lab.settings import Settings
 from boostrank.lab.words import counted, versions_in_words
-from boostrank.messages import load
 from boostrank.objectives.validation import check_choice
 
 EXAMPLES = """
@@ -78,7 +77,7 @@ def tune(
     Prints each learner's defaults and best trial, and the best as Python to paste. All trials go
     into a CSV file. An interrupted search continues where it stopped.
     """
-    load("optuna", "tuning needs Optuna", "optuna")  # before the data are read
+    search.load_optuna()  # before the data are read
     options.check_gap(forward, gap)
     if forward and repeats is not None:
         raise ValueError("--repeats needs folds at random, and --forward has its own: give one")
