@@ -73,7 +73,8 @@ class RankNet(Objective):
     Parameters
     ----------
     sigma : float or Schedule, default 1.0
-        Steepness of the loss in score units, positive; it only sets the scale of the scores.
+        Steepness of the loss in score units, positive; without `norm` and noise, which have scales
+        of their own, it only sets the scale of the scores.
     normalize : bool, default False
         Average over the query's pairs. By default, as in the paper, a query counts by their number.
         Not with `norm`, which has its own factor for a query.

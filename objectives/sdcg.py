@@ -115,16 +115,17 @@ class SDCG(Objective):
     k : int, optional
         Rank cut-off, at least 1: ranks beyond it hardly matter. Default None: the whole list.
     alpha : float or Schedule, default 1.0
-        Steepness of the sigmoid in score units, positive. Only alpha times the scores matters.
+        Steepness of the sigmoid in score units, positive; without noise it only sets the scale of
+        the scores.
     beta : float or Schedule, default 1.0
         Steepness of the cut-off in ranks, positive; without `k` it has no effect.
     normalize : bool, default True
         Divide every query by its ideal DCG, so that queries count alike.
     discount : {"linear", "sqrt", "log2", "reciprocal"} or sequence, default "linear"
-        What a rank costs a relevant document. "linear" is the rank itself and "sqrt" twice its
-        root. The others are the fall of a discount: 1/log2(1 + r), the paper's, 1/r, or a sequence
-        of one number per rank from 1, on straight lines between them, 0 beyond. "linear" learns
-        fastest.
+        What a rank costs a relevant document. "linear" is the rank itself, r, and "sqrt"
+        2 sqrt(1 + r). The others are the fall of a discount: 1/log2(1 + r), the paper's, 1/r, or a
+        sequence of one number per rank from 1, on straight lines between them, 0 beyond. "linear"
+        learns fastest.
     gain : see `Objective`
     hessian : {"gauss-newton", "constant"}, default "gauss-newton"
         Positive; the paper's, constant, is gradient boosting.

@@ -188,14 +188,15 @@ class SHFSDCG(SDCG):
         Rank cut-off, at least 1: ranks beyond the worst of the k documents of highest gain hardly
         matter. Default None: the whole list.
     alpha : float or Schedule, default 1.0
-        Steepness of sigmoid and hinge in score units, positive. Only alpha times scores matters.
+        Steepness of sigmoid and hinge in score units, positive. Without noise it only sets the
+        scale of the scores. Noise, also in score units, should shrink as ``perturb_scale=1/alpha``.
     beta : float or Schedule, default 1.0
         Steepness of the cut-off in ranks, positive; without `k` it has no effect.
     normalize : bool, default True
         Divide every query by its ideal DCG, so that queries count alike.
     discount : {"linear", "sqrt", "log2", "reciprocal"} or sequence, default "linear"
-        What a rank costs a relevant document. "linear", which learns fastest, is the rank itself,
-        "sqrt" twice its root. The others are the fall of a discount: 1/log2(1 + r), the paper's,
+        What a rank costs a relevant document. "linear", which learns fastest, is the rank r itself,
+        "sqrt" 2 sqrt(1 + r). The others are the fall of a discount: 1/log2(1 + r), the paper's,
         1/r, or one number per rank from 1, on straight lines between them, 0 beyond.
     gain : see `Objective`
     hessian : {"gauss-newton", "constant"}, default "gauss-newton"

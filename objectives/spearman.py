@@ -166,7 +166,8 @@ class Spearman(Objective):
     Parameters
     ----------
     alpha : float or Schedule, default 1.0
-        Steepness of the sigmoid in score units, positive; it only sets the scale of the scores.
+        Steepness of the sigmoid in score units, positive; without noise it only sets the scale of
+        the scores.
     hessian : {"gauss-newton", "constant"}, default "gauss-newton"
         Positive, from the slopes of the ranks; constant is plain gradient boosting.
     rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
