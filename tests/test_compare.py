@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost
-from commands import lines_of, refused, result_of, svmlight, write
+from commands import fold_of, lines_of, result_of, row_of, svmlight, write
 from scipy.stats import binomtest, ttest_rel
 from training import train
 
@@ -26,7 +26,7 @@ from boostrank.lab.model import Stopping
 from boostrank.lab.models import HOSTS, TRAINERS
 from boostrank.lab.plan import make_plan
 from boostrank.lab.records import ResultStore
-from boostrank.lab.results import Failure, FoldResult, Row, holm_p_values, verdicts
+from boostrank.lab.results import Failure, Row, holm_p_values, verdicts
 from boostrank.lab.settings import METRICS, Settings
 from boostrank.lab.stats import TESTS, differences, holm, paired_p_value
 from boostrank.lab.words import share_in_words
@@ -138,14 +138,9 @@ def _nothing_to_learn(fold):
     return fold._replace(train=replace(fold.train, X=np.zeros_like(fold.train.X)))
 
 
-def test_the_best_round_is_the_first_best_on_validation_and_test_does_not_matter(fold):
+def test_fixed_rounds_and_curves_without_a_choice(fold):
     learner = LEARNERS[2]
     plain = runner.run_fold(learner, fold, 1, SETTINGS)
-    test = fold.test
-    backwards = fold._replace(test=RankingData(test.X, test.y.max() - test.y, test.qid))
-    other = runner.run_fold(learner, backwards, 1, SETTINGS)
-    assert other.best_round == plain.best_round
-    np.testing.assert_array_equal(other.curve, plain.curve)
     # With fixed rounds, the model of all rounds is tested.
     settings = replace(SETTINGS, fixed_rounds=True)
     fixed = runner.run_fold(learner, fold._replace(test=fold.validation), 1, settings)
@@ -325,38 +320,21 @@ def test_the_t_test_and_the_sign_test_are_scipys(rng):
 # Rows ------------------------------------------------------------------------------------------
 
 
-def _result(fold, values):
-    return FoldResult(
-        fold=fold,
-        curve=np.array([0.5]),
-        best_round=1,
-        qid=np.arange(len(values)),
-        figures={metric: np.array(values) for metric in METRICS},
-        seconds_per_round=fold / 4,
-        importance=np.array([0.5, 1 / 3]),
-    )
-
-
-def _row(learner, *folds, base=None, settings=SETTINGS):
-    """Return the row of a learner with these values of the queries of each fold."""
-    results = tuple(_result(fold, values) for fold, values in enumerate(folds, start=1))
-    return Row(learner, results, base, settings)
-
-
 def test_a_row_is_the_mean_of_all_test_queries_and_the_baseline_differs_by_nothing():
-    base = _row(LEARNERS[0], [0.0, 0.2, 0.4], [0.8, np.nan, 0.4])
+    base = row_of(LEARNERS[0], [0.0, 0.2, 0.4], [0.8, np.nan, 0.4])
     assert base.mean("ndcg@10") == pytest.approx(1.8 / 5)
     assert (base.difference, base.p_value) == (0.0, 1.0)
     assert base.seconds_per_round == 0.375
-    better = _row(LEARNERS[2], [0.1, 0.3, 0.5], [0.9, np.nan, 0.5], base=base)
+    better = row_of(LEARNERS[2], [0.1, 0.3, 0.5], [0.9, np.nan, 0.5], base=base)
     assert better.difference == pytest.approx(0.1)
     assert better.p_value == pytest.approx(2 / 2**5)
     half = 1.96 * np.std([0.0, 0.2, 0.4, 0.8, 0.4], ddof=1) / np.sqrt(5)
     assert base.interval("ndcg@10") == pytest.approx((0.36 - half, 0.36 + half))
     # Every query gains the same: paired, there is no spread at all.
     assert better.difference_interval == pytest.approx((0.1, 0.1))
-    worse = _row(LEARNERS[2], [0.0, 0.0, 0.0], [0.8, np.nan, 0.4], base=base)
+    worse = row_of(LEARNERS[2], [0.0, 0.0, 0.0], [0.8, np.nan, 0.4], base=base)
     np.testing.assert_allclose(worse.differences, [0, -0.2, -0.4, 0, np.nan, 0])
+    assert worse.difference == pytest.approx(-0.12)  # of all queries, not of the folds' means
     half = 1.96 * np.std([0.0, 0.2, 0.4, 0.0, 0.0], ddof=1) / np.sqrt(5)
     assert worse.difference_interval == pytest.approx((-0.12 - half, -0.12 + half))
 
@@ -371,27 +349,13 @@ def test_a_part_that_lacks_the_top_grade_is_measured_by_it(metric):
     assert part[0] == pytest.approx(whole[0])
 
 
-def test_difference_interval_p_and_verdict_agree_for_folds_of_unequal_sizes(rng):
-    # 300 queries gain a little, 3 lose much: a mean of two fold means would say "worse".
-    large, small = rng.normal(0.02, 0.05, 300), np.full(3, -0.2)
-    base = _row(LEARNERS[0], [0.5] * 300, [0.5] * 3)
-    row = _row(LEARNERS[2], 0.5 + large, 0.5 + small, base=base)
-    together = np.concatenate([large, small])
-    assert row.difference == pytest.approx(together.mean())
-    assert row.difference == pytest.approx(row.mean("ndcg@10") - base.mean("ndcg@10"))
-    assert row.p_value == paired_p_value(together, seed=0) < 0.05
-    low, high = row.difference_interval
-    assert 0.0 < low < row.difference < high
-    assert verdicts([base, row])[row.learner] == "better"
-
-
 @pytest.mark.parametrize(("test", "verdict"), [("t", "better"), ("sign", "worse")])
 def test_a_verdict_goes_by_what_is_tested(test, verdict):
     """The sign test that most queries lose was shown as a gain, for the sake of the mean."""
     settings = replace(SETTINGS, test=test)
-    base = _row(LEARNERS[0], [0.5] * 30, settings=settings)
+    base = row_of(LEARNERS[0], [0.5] * 30, settings=settings)
     values = [0.49] * 22 + [0.6] * 3 + [1.0] * 5
-    row = _row(LEARNERS[2], values, base=base, settings=settings)
+    row = row_of(LEARNERS[2], values, base=base, settings=settings)
     assert row.p_value < 0.05
     assert verdicts([base, row])[row.learner] == verdict
 
@@ -399,8 +363,8 @@ def test_a_verdict_goes_by_what_is_tested(test, verdict):
 @pytest.mark.parametrize("theirs", [0.25, -0.25, 0.0])
 def test_a_relative_difference_has_the_sign_of_the_difference(theirs):
     """Against a negative correlation, it had the other one."""
-    base = _row(LEARNERS[0], [theirs] * 4)
-    row = _row(LEARNERS[2], [theirs + 0.5] * 4, base=base)
+    base = row_of(LEARNERS[0], [theirs] * 4)
+    row = row_of(LEARNERS[2], [theirs + 0.5] * 4, base=base)
     if theirs:
         assert row.relative_difference == pytest.approx(2.0)
         assert share_in_words(row.relative_difference) == "+200.0%"
@@ -411,10 +375,10 @@ def test_a_relative_difference_has_the_sign_of_the_difference(theirs):
 
 def test_a_table_for_latex():
     settings = replace(SETTINGS, test="sign", metric="ndcg@10", other_metrics=("map",))
-    base = _row(LEARNERS[0], [0.5, 0.25, np.nan] * 20, settings=settings)
+    base = row_of(LEARNERS[0], [0.5, 0.25, np.nan] * 20, settings=settings)
     named = Learner("50% of_all", "lightgbm", boostrank.SDCG())
-    rows = [base, _row(LEARNERS[2], [0.5, 0.0, np.nan] * 20, base=base, settings=settings)]
-    rows.append(_row(named, [0.75, 0.25, np.nan] * 20, base=base, settings=settings))
+    rows = [base, row_of(LEARNERS[2], [0.5, 0.0, np.nan] * 20, base=base, settings=settings)]
+    rows.append(row_of(named, [0.75, 0.25, np.nan] * 20, base=base, settings=settings))
     text = latex_table(rows, settings)
     best, middle, worst = [line for line in text.splitlines() if line.endswith(r"\\")][1:]
     half = 1.96 * 0.125 * np.sqrt(40 / 39) / np.sqrt(40)
@@ -439,9 +403,9 @@ def test_holms_correction():
     assert holm([0.02, 0.03, 0.01]) == pytest.approx([0.04, 0.04, 0.03])
     assert holm([0.6, 0.5]) == [1.0, 1.0]
     assert holm([]) == []
-    base = _row(LEARNERS[0], [0.0] * 8)
+    base = row_of(LEARNERS[0], [0.0] * 8)
     gains = 0.01 * np.arange(8)
-    rows = [base, *(_row(LEARNERS[i], gains + 0.1 * (i - 1), base=base) for i in (1, 2, 3))]
+    rows = [base, *(row_of(LEARNERS[i], gains + 0.1 * (i - 1), base=base) for i in (1, 2, 3))]
     corrected = holm_p_values(rows)
     assert corrected[LEARNERS[0]] == 1.0
     assert [corrected[row.learner] for row in rows[1:]] == holm([row.p_value for row in rows[1:]])
@@ -449,7 +413,7 @@ def test_holms_correction():
 
 def test_records_are_complete_after_every_row(parts, tmp_path):
     files = _results(tmp_path / "new" / "folder", parts)
-    base = _row(LEARNERS[0], [0.25, np.nan], [1 / 3])
+    base = row_of(LEARNERS[0], [0.25, np.nan], [1 / 3])
     files.add_row(base)
     (line,) = lines_of(files.summary)
     assert (line["objective"], line["host"]) == ("lightgbm:lambdarank", "lightgbm")
@@ -477,7 +441,7 @@ def _results(folder, parts, **changes):
     return ResultStore(folder, rotation(parts), **args)
 
 
-STORED = _result(1, [0.1, np.nan, 1 / 3])
+STORED = fold_of(1, [0.1, np.nan, 1 / 3], importance=np.array([0.5, 1 / 3]))
 
 
 @pytest.fixture
@@ -589,14 +553,14 @@ def test_a_stale_result_is_not_used(changed, stored, parts, monkeypatch):
 
 def test_the_sources_of_a_users_class_count(tmp_path, monkeypatch):
     """Results of a loss were used again after it, or the function of its gain, had been edited."""
-    file = tmp_path / "edited_loss.py"
-    file.write_text("import boostrank\nclass Own(boostrank.RankNet): sign = 1\n", encoding="utf-8")
+    code = "import boostrank\nclass Own(boostrank.RankNet): sign = 1\n"
+    file = write(tmp_path / "edited_loss.py", code)
     monkeypatch.syspath_prepend(tmp_path)
     own = importlib.import_module("edited_loss").Own()
     mixed = boostrank.Mix(boostrank.SDCG(), own, 0.5)
     before = records.sources(mixed)
     assert before == records.sources(own) != records.sources("lambdarank")
-    file.write_text(file.read_text(encoding="utf-8").replace("1", "-1"), encoding="utf-8")
+    write(file, code.replace("1", "-1"))
     assert records.sources(mixed) != before
     inside = str(file / "of_an_archive.py")
     monkeypatch.setattr(sys.modules["edited_loss"], "__file__", inside)
@@ -932,20 +896,3 @@ def test_objectives_bound_to_rows_are_refused_before_training(parts, tmp_path, m
         with pytest.raises(ValueError, match=f"^a search {refused}"):
             search.tune(data, Learner("own", "lightgbm", objective), tmp_path / "new")
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("package", ["jinja2", "matplotlib.figure"])
-def test_what_the_report_needs_is_asked_for_before_training(package, parts, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, package, None)
-    monkeypatch.setattr(runner, "run_fold", None)
-    with pytest.raises(ImportError, match=f"pip install {package.partition('.')[0]}"):
-        boostrank.compare(parts[0], objectives=[], out=tmp_path)
-    for command in ["compare"] + ["bench"] * (package != "jinja2"):
-        assert f"pip install {package.partition('.')[0]}" in refused(command, "--out", tmp_path)
-
-
-def test_a_package_that_is_missing_is_missed_before_training(monkeypatch):
-    monkeypatch.setitem(sys.modules, "scipy.stats", None)
-    monkeypatch.setattr(runner, "run_fold", None)
-    with pytest.raises(ImportError, match="the paired test needs SciPy: pip install scipy"):
-        boostrank.compare(make_ranking(20, 9, seed=1), objectives=["gbrank"], hosts=["lightgbm"])

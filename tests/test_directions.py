@@ -4,7 +4,7 @@ import lightgbm
 import numpy as np
 import pytest
 import xgboost
-from training import dataset, matrix
+from training import LIGHTGBM, XGBOOST, dataset, matrix, train
 
 import boostrank
 import boostrank.lightgbm
@@ -18,14 +18,10 @@ CUTOFFS = {"required": "@5", "persistence": "@0.8"}
 NAMES = [name + CUTOFFS.get(metric.cutoff, "") for name, metric in METRICS.items()]
 SMALLER_IS_BETTER = {"logloss", "brier", "ece"}
 OBJECTIVE = boostrank.Calibrated()
-LIGHTGBM = {
-    "learning_rate": 0.3, "num_leaves": 31, "min_data_in_leaf": 3, "num_threads": 1,
-    "metric": "None", "verbosity": -1, "objective": OBJECTIVE,
-}  # fmt: skip
-XGBOOST = {
-    "learning_rate": 0.3, "max_depth": 5, "base_score": 0, "nthread": 1,
-    "disable_default_eval_metric": True,
-}  # fmt: skip
+FAST = {
+    "lightgbm": {"learning_rate": 0.3, "num_leaves": 31, "min_data_in_leaf": 3},
+    "xgboost": {"learning_rate": 0.3, "max_depth": 5, "disable_default_eval_metric": True},
+}
 RANKER = {
     "objective": OBJECTIVE, "n_estimators": ROUNDS, "learning_rate": 0.3, "n_jobs": 1,
 }  # fmt: skip
@@ -50,8 +46,8 @@ def lightgbm_train(name):
     history = {}
     data = dataset(TRAIN)
     stop = lightgbm.early_stopping(PATIENCE, verbose=False)
-    booster = lightgbm.train(
-        LIGHTGBM, data, ROUNDS, feval=boostrank.metric(name),
+    booster = train(
+        "lightgbm", OBJECTIVE, data, ROUNDS, params=FAST["lightgbm"], feval=boostrank.metric(name),
         valid_sets=[data.create_valid(VALID.X, VALID.y, group=VALID.group)],
         callbacks=[lightgbm.record_evaluation(history), stop],
     )  # fmt: skip
@@ -62,8 +58,9 @@ def lightgbm_cv(name):
     history = {}
     stop = lightgbm.early_stopping(PATIENCE, verbose=False)
     folds = list(boostrank.datasets.group_folds(TRAIN.group, 3))
+    params = LIGHTGBM | FAST["lightgbm"] | {"objective": OBJECTIVE}
     results = lightgbm.cv(
-        LIGHTGBM, dataset(TRAIN), ROUNDS, folds=folds, feval=boostrank.metric(name),
+        params, dataset(TRAIN), ROUNDS, folds=folds, feval=boostrank.metric(name),
         callbacks=[lightgbm.record_evaluation(history), stop],
     )  # fmt: skip
     return len(results[f"valid {name}-mean"]) - 1, history["valid"][f"{name}-mean"]
@@ -71,17 +68,18 @@ def lightgbm_cv(name):
 
 def xgboost_train(name):
     history = {}
-    booster = xgboost.train(
-        XGBOOST, matrix(TRAIN), ROUNDS, obj=OBJECTIVE, custom_metric=boostrank.metric(name),
-        evals=[(matrix(VALID), "valid")], evals_result=history, early_stopping_rounds=PATIENCE,
-        verbose_eval=False,
+    booster = train(
+        "xgboost", OBJECTIVE, TRAIN, ROUNDS, params=FAST["xgboost"],
+        custom_metric=boostrank.metric(name), evals=[(matrix(VALID), "valid")],
+        evals_result=history, early_stopping_rounds=PATIENCE, verbose_eval=False,
     )  # fmt: skip
     return booster.best_iteration, history["valid"][name]
 
 
 def xgboost_cv(name):
     """XGBoost returns no round after the best one, so the history is that without stopping."""
-    fast = XGBOOST | {"learning_rate": 0.9}  # or it goes on to the end, and returns all rounds
+    # With smaller steps it goes on to the end, and returns all rounds.
+    fast = XGBOOST | FAST["xgboost"] | {"learning_rate": 0.9}
     data = matrix(TRAIN)
     common = {"obj": OBJECTIVE, "custom_metric": boostrank.metric(name), "as_pandas": False}
     stopped, full = (

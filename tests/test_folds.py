@@ -43,23 +43,6 @@ def test_a_forward_fold_with_validation_keeps_every_gap(gap):
             assert between == gap
 
 
-@pytest.mark.parametrize(
-    ("changes", "error", "message"),
-    [
-        ({"seed": 1, "forward": True}, ValueError, "keeps the queries in their order: leave seed"),
-        ({"gap": 1}, ValueError, "pass forward=True too"),
-        ({"gap": -1, "forward": True}, ValueError, "gap must be at least 0, got -1"),
-        ({"gap": 1.0, "forward": True}, TypeError, "gap must be a whole number of at least 0"),
-        ({"gap": 2, "forward": True}, ValueError, "12 queries in 6 parts are 2 each: use fewer"),
-        ({"forward": 1}, TypeError, "forward must be True or False"),
-    ],
-    ids=str,
-)
-def test_forward_folds_that_cannot_be(changes, error, message):
-    with pytest.raises(error, match=message):
-        boostrank.group_folds(SIZES, 5, **changes)
-
-
 def test_positions_of_queries_rows_and_splitters_are_the_same_folds():
     queries = [([0, 1, 5], [7, 8]), ([2, 3], [9, 10, 11])]
     rows = [tuple(_rows(part) for part in fold) for fold in queries]

@@ -10,6 +10,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from commands import write
 from hypothesis import given
 from hypothesis import strategies as st
 from programs import output_of
@@ -130,8 +131,7 @@ LARGE = {
 @pytest.mark.parametrize("gz", [False, True], ids=["plain", "gz"])
 @pytest.mark.parametrize("kind", LARGE)
 def test_memory_is_bounded_by_the_text(tmp_path, kind, gz):
-    path = tmp_path / ("a.txt.gz" if gz else "a.txt")
-    path.write_bytes(gzip.compress(LARGE[kind]) if gz else LARGE[kind])
+    path = write(tmp_path / ("a.txt.gz" if gz else "a.txt"), LARGE[kind])
     attempt(lambda: load_letor(path), ValueError)  # the first call imports modules
     tracemalloc.start()
     try:
@@ -145,11 +145,10 @@ def test_memory_is_bounded_by_the_text(tmp_path, kind, gz):
 
 
 def test_a_line_of_ten_megabytes(tmp_path):
-    path = tmp_path / "a.txt"
     line = features(10_000_000)
-    path.write_bytes(line)
+    path = write(tmp_path / "a.txt", line)
     assert load_letor(path).X.shape == (1, line.count(b":") - 1)
-    path.write_bytes(b"0 qid:1 1:1\n" + line + b":1\n")
+    write(path, b"0 qid:1 1:1\n" + line + b":1\n")
     with pytest.raises(ValueError, match=r"a\.txt, line 2: the value of feature \d+ must be"):
         load_letor(path)
 
@@ -187,8 +186,8 @@ print(len(files))
 
 
 def test_nothing_in_a_file_is_run_or_imported_or_opened(tmp_path):
-    (tmp_path / "good.txt").write_bytes(b"0 qid:1 1:1\n1 qid:1 1:2\n")
-    (tmp_path / "good.txt.gz").write_bytes(gzip.compress(b"0 qid:1 1:1\n"))
+    for name in ("good.txt", "good.txt.gz"):
+        write(tmp_path / name, b"0 qid:1 1:1\n1 qid:1 1:2\n")
     hostile = [
         b"cos\nsystem\n(S'touch pwned'\ntR.",  # a pickle
         b"\x80\x04\x95\x1e\x00\x00\x00\x00\x00\x00\x00\x8c\x05posix\x94\x8c\x06system\x94\x93\x94.",
@@ -203,8 +202,8 @@ def test_nothing_in_a_file_is_run_or_imported_or_opened(tmp_path):
         b"0 qid:1 ../../etc/passwd:1\n",
     ]
     for number, data in enumerate(hostile):
-        (tmp_path / f"{number}.txt").write_bytes(data)
-        (tmp_path / f"{number}.txt.gz").write_bytes(gzip.compress(data))
+        write(tmp_path / f"{number}.txt", data)
+        write(tmp_path / f"{number}.txt.gz", data)
         (tmp_path / f"{number}-bad.txt.gz").write_bytes(data)
     assert output_of(AUDITED, tmp_path, cwd=tmp_path).strip() == str(3 * len(hostile))
     assert not (tmp_path / "pwned").exists()

@@ -5,13 +5,14 @@ from itertools import islice, permutations, product
 import numpy as np
 import oracle
 import pytest
+from commands import letor
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 from test_edge_cases import queries_of
 from test_linear import fitted, table_2
 
 from boostrank import evaluate
-from boostrank.datasets import RankingData, letor_folds, load_letor_parts, make_ranking
+from boostrank.datasets import RankingData, letor_folds, make_ranking
 from boostrank.linear import SVMMAP, AdaRank, Perceptron, SmoothRank
 from boostrank.linear.adarank import boost
 from boostrank.linear.svm_map import cutting_planes, most_violated
@@ -40,18 +41,13 @@ def queries(data):
     return [query for query in queries_of(data.group, data.X, data.y) if len(query[1])]
 
 
-def average_precision(relevant):
-    """Return the AP, given whether each document is relevant, best rank first."""
-    return oracle.measured("map", [float(hit) for hit in relevant])
-
-
 # ---- AdaRank -------------------------------------------------------------------------------------
 
 
 def measured(scores, y, measure):
     """Return E of one query; ties in the order passed."""
     if measure == "map":
-        return average_precision(y[np.argsort(-scores, kind="stable")] > 0)
+        return oracle.measured("map", y[np.argsort(-scores, kind="stable")])
     k = int(measure.partition("@")[2] or len(y))
     return oracle.dcg(scores, y, k) / oracle.ideal_dcg(y, k)
 
@@ -160,7 +156,7 @@ def rankings(X, y):
     """Return Psi(best) - Psi and 1 - AP of all rankings of a query."""
     best = psi(X, y, np.argsort(y <= 0, kind="stable"))
     every = np.array(list(permutations(range(len(y)))))
-    losses = np.array([1 - average_precision(hits) for hits in y[every] > 0])
+    losses = np.array([1 - oracle.measured("map", ranked) for ranked in y[every]])
     return best - np.array([psi(X, y, ranking) for ranking in every]), losses
 
 
@@ -183,7 +179,7 @@ def test_the_most_violated_ranking_is_the_worst_of_all(rng, n, scale):
         )
         found_scores = np.array([score for _, _, score, _ in merged])[:, None]
         found_y = np.array([float(relevant) for *_, relevant in merged])
-        found = 1 - average_precision(found_y > 0)
+        found = 1 - oracle.measured("map", found_y)
         found += float(psi(found_scores, found_y, range(n))[0])
         moves, losses = rankings(scores[:, None], y)
         best = float(psi(scores[:, None], y, np.argsort(y <= 0, kind="stable"))[0])
@@ -317,9 +313,8 @@ def test_a_tol_below_rounding_ends_too(data):
     ],
 )
 def test_ohsumed_reaches_what_was_published(data_dir, name, model, published):
-    paths = [data_dir / name / f"S{part}.txt.gz" for part in range(1, 6)]
     parts = []
-    for part in load_letor_parts(paths):
+    for part in letor(data_dir / name):
         scaled = part.X.copy()  # scaled per query to 0..1, as in the files of LETOR 3.0
         for (X,) in queries_of(part.group, scaled):
             X -= X.min(axis=0)

@@ -16,13 +16,13 @@ import pandas as pd
 import pytest
 import pytrec_eval
 import xgboost
-from commands import lines_of
+from commands import letor, lines_of
 from ir_measures import ERR, RBP, Qrel, ScoredDoc
 from scipy.stats import kendalltau, pearsonr, spearmanr
-from sklearn.datasets import load_svmlight_file
 from sklearn.metrics import average_precision_score, dcg_score, ndcg_score, roc_auc_score
 from test_edge_cases import queries_of
 
+from boostrank.datasets import RankingData
 from boostrank.hosts.metric import metric
 from boostrank.metrics import CONVENTIONS, evaluate
 
@@ -178,21 +178,11 @@ def test_weighted_mean():
 # ---- LETOR ---------------------------------------------------------------------------------------
 
 
-def letor(folder, n_features):
-    """Return scores (one column per feature), labels and group of each of the five partitions."""
-    parts = []
-    for part in range(1, 6):
-        path = str(folder / f"S{part}.txt.gz")
-        X, y, qid = load_svmlight_file(path, n_features=n_features, query_id=True)
-        starts = np.flatnonzero(np.append(True, np.diff(qid) != 0))
-        parts.append((X.toarray(), y, np.diff(np.append(starts, len(y)))))
-    return parts
-
-
 def fold_mean(parts, feature, measures, convention):
     """Return plain means over the five test folds."""
     folds = [
-        evaluate(X[:, feature - 1], y, g, measures, convention=convention) for X, y, g in parts
+        evaluate(part.X[:, feature - 1], part.y, part.group, measures, convention=convention)
+        for part in parts
     ]
     return {name: np.mean([fold[name] for fold in folds]) for name in measures}
 
@@ -206,12 +196,13 @@ def test_letor3_single_features(data_dir):
                 name.replace("P@", "precision@").lower(): float(figure)
                 for name, figure in row.items()
             }
-    X, labels, group = (np.concatenate(column) for column in zip(*letor(folder, 25), strict=True))
-    assert len(group) == 106
+    data = RankingData.concat(letor(folder))
+    assert len(data.group) == 106
     compared = 0
     for feature in range(1, 26):
         figures = published[feature]
-        values = evaluate(X[:, feature - 1], labels, group, tuple(figures), convention="letor3")
+        scores = data.X[:, feature - 1]
+        values = evaluate(scores, data.y, data.group, tuple(figures), convention="letor3")
         assert values == pytest.approx(figures, rel=0, abs=1e-6)
         compared += len(values)
     assert compared == 25 * 21
@@ -219,12 +210,12 @@ def test_letor3_single_features(data_dir):
 
 def test_letor3_ohsumed(data_dir):
     figures = {"map": 0.4418, "ndcg@1": 0.5201, "ndcg@2": 0.4981, "ndcg@10": 0.4460}
-    values = fold_mean(letor(data_dir / "ohsumed", 45), 11, tuple(figures), "letor3")
+    values = fold_mean(letor(data_dir / "ohsumed"), 11, tuple(figures), "letor3")
     assert values == pytest.approx(figures, rel=0, abs=5e-5)
 
 
 def test_letor4_mq2008(data_dir):
-    parts = letor(data_dir / "mq2008", 46)
+    parts = letor(data_dir / "mq2008")
     figures = {"map": 0.4712, "ndcg@1": 0.3524, "ndcg@5": 0.4683, "ndcg@10": 0.2233}
     figures["meanndcg"] = 0.4831
     values = fold_mean(parts, 39, tuple(figures), "letor4")
@@ -234,8 +225,8 @@ def test_letor4_mq2008(data_dir):
 def test_letor4_short_lists(data_dir):
     # A perfect ranking is 1 only where something is relevant and the list is long enough. Over all
     # queries Microsoft's script prints .7193 and .3737.
-    parts = letor(data_dir / "mq2008", 46)
-    labels, group = (np.concatenate([part[i] for part in parts]) for i in (1, 2))
+    data = RankingData.concat(letor(data_dir / "mq2008"))
+    labels, group = data.y, data.group
     relevant = np.array([y.any() for (y,) in queries_of(group, labels)])
     values = evaluate(labels, labels, group, ("ndcg@5", "ndcg@10"), convention="letor4")
     assert values == pytest.approx(
@@ -478,14 +469,6 @@ def test_bad_names(name, message):
         evaluate([1.0], [1], [1], [name])
 
 
-def test_bad_convention():
-    message = r"unknown convention 'lightbgm'; did you mean 'lightgbm'\? \(known: standard, "
-    with pytest.raises(ValueError, match=message):
-        metric("map", convention="lightbgm")
-    with pytest.raises(ValueError, match=message):
-        evaluate([1.0], [1], [1], convention="lightbgm")
-
-
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
@@ -525,6 +508,7 @@ def test_bad_convention():
         ({"metrics": [10]}, TypeError, "must be a string such as 'ndcg@10', got 10"),
         ({"per_query": 1}, TypeError, "per_query must be True or False"),
         ({"top": 0}, ValueError, "top must be a positive finite number, got 0"),
+        ({"convention": "lightbgm"}, ValueError, r"'lightbgm'; did you mean 'lightgbm'\? \(known"),
     ],
 )
 def test_bad_arguments(change, error, message):
@@ -607,6 +591,8 @@ def test_metric_is_immutable_hashable_and_copies():
     assert one != metric("ndcg@5")
     with pytest.raises(dataclasses.FrozenInstanceError):
         one.name = "map"
+    with pytest.raises(ValueError, match="unknown convention 'lightbgm'; did you mean 'lightgbm'"):
+        metric("map", convention="lightbgm")
     assert list(inspect.signature(one).parameters) == ["y_true", "y_pred", "weight", "group"]
     fields = ["name", "convention", "gain", "discount", "top"]
     assert list(inspect.signature(type(one)).parameters) == fields

@@ -20,14 +20,10 @@ def measured(d):
     return evaluated(d, d.X[::1])  # another object than that of the training rows
 
 
-def histories(ranker):
-    (history,) = ranker.evals_result_.values()
-    return history
-
-
 def monitored(data, *, metric="None", **given):
     ranker = make_ranker("lightgbm", metric=metric).fit(data.X, data.y, **measured(data), **given)
-    return list(histories(ranker))
+    (history,) = ranker.evals_result_.values()
+    return list(history)
 
 
 @pytest.mark.parametrize(
@@ -43,8 +39,11 @@ def monitored(data, *, metric="None", **given):
         ({"eval_at": np.array([1, 4])}, ["ndcg@1", "ndcg@4"]),
         ({"eval_metric": "ndcg"}, ["ndcg"]),
         ({}, ["ndcg@10"]),
+        # Next to LightGBM's own.
+        ({"metric": "map", "eval_metric": "ndcg", "eval_at": [2]}, ["map@2", "ndcg@2"]),
+        ({"metric": "map", "eval_metric": "mrr"}, [*(f"map@{k}" for k in range(1, 6)), "mrr"]),
     ],
-    ids=range(10),
+    ids=range(12),
 )  # fmt: skip
 def test_eval_at_reaches_every_metric_without_a_cut_off(data, given, names):
     assert monitored(data, **given) == names
@@ -69,11 +68,6 @@ SHARED = "both would share one history; leave one out"
 def test_cut_offs_without_effect_and_two_metrics_of_one_name_are_refused(data, given, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         monitored(data, **given)
-
-
-def test_other_metrics_of_lightgbm_go_with_ours(data):
-    assert monitored(data, metric="ndcg", eval_metric="ndcg@10")[-1] == "ndcg@10"
-    assert monitored(data, metric="map", eval_metric="ndcg", eval_at=[2]) == ["map@2", "ndcg@2"]
 
 
 def test_two_conventions_of_one_metric_are_refused(host, data):

@@ -24,13 +24,14 @@ from boostrank.objectives.engine.jit import (
     jit_entry,
     jit_helper,
 )
+from commands import refused, write
 from numba.core.compiler import Compiler
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import TypingError
 from programs import output_of
 
 import boostrank
-from boostrank import objectives
+from boostrank import datasets, objectives, plot, tune
 
 ROOT = Path(__file__).resolve().parent.parent
 PUBLIC_NAMES = ROOT / "tests" / "golden" / "public_names.txt"
@@ -52,9 +53,11 @@ def test_import_loads_no_host_and_changes_nothing():
         "'matplotlib', 'jinja2', 'optuna'}\n"
         "loaded = extras & set(sys.modules)\n"  # Numba itself loads SciPy where it is installed
         "before = state()\n"
-        "import boostrank\n"
+        "import boostrank, boostrank.plot\n"
         "assert state() == before\n"
         "assert extras & set(sys.modules) == loaded\n"
+        "sys.modules['boostrank.hosts'] = None\n"  # an import would fail
+        "boostrank.Regression().grad_hess([0.0, 1.0], [1, 0], [2])\n"
     )
 
 
@@ -84,18 +87,15 @@ def text_without_encoding(source):
     for call in ast.walk(ast.parse(source)):
         match call:
             case ast.Call(func=ast.Attribute(attr="read_text" | "write_text")):
-                mode = "r"
-            case ast.Call(func=ast.Name("open"), args=[_]):
-                mode = "r"
-            case ast.Call(func=ast.Name("open"), args=[_, ast.Constant(str(mode)), *_]):
+                mode = []
+            case ast.Call(func=ast.Name("open"), args=[_, *mode]):
                 pass
-            case ast.Call(func=ast.Attribute(attr="open"), args=[]):
-                mode = "r"
-            case ast.Call(func=ast.Attribute(attr="open"), args=[ast.Constant(str(mode)), *_]):
+            case ast.Call(func=ast.Attribute(attr="open"), args=mode):
                 pass
             case _:
                 continue
-        if "b" not in mode and "encoding" not in {keyword.arg for keyword in call.keywords}:
+        text = not mode or (isinstance(mode[0], ast.Constant) and "b" not in mode[0].value)
+        if text and "encoding" not in {keyword.arg for keyword in call.keywords}:
             found.append(call.lineno)
     return found
 
@@ -108,9 +108,50 @@ def test_text_files_are_utf8_on_every_machine(folder):
         assert (path.name, text_without_encoding(source)) == (path.name, [])
 
 
-def test_importing_the_folder_by_its_own_name_is_refused():
-    program = "try:\n    import objectives\nexcept ImportError as error:\n    print(error)"
-    assert "import boostrank.objectives" in output_of(program, cwd=ROOT)
+@pytest.mark.parametrize(
+    ("module", "missing", "message"),
+    [
+        ("objectives", "", "import boostrank.objectives"),  # the folder by its own name
+        ("boostrank.linear", "sklearn", "pip install scikit-learn scipy"),
+    ],
+)
+def test_an_import_that_cannot_be_says_what_to_do(module, missing, message):
+    program = f"import sys; sys.modules[{missing!r}] = None; import boostrank\n"
+    program += f"try:\n    import {module}\nexcept ImportError as error:\n    print(error)"
+    assert message in output_of(program, cwd=ROOT)
+
+
+DATA = datasets.make_ranking(20, 9, seed=1)
+RANKNET = tune.Learner("ranknet", "lightgbm", boostrank.RankNet())
+
+
+@pytest.mark.parametrize(
+    ("package", "call"),
+    [
+        ("scipy.stats", lambda out: boostrank.compare(DATA, objectives=[])),
+        ("jinja2", lambda out: boostrank.compare(DATA, objectives=[], out=out)),
+        ("matplotlib.figure", lambda out: boostrank.compare(DATA, objectives=[], out=out)),
+        ("matplotlib.figure", lambda out: plot.learning_curves({"a": [0.1]})),
+        ("optuna", lambda out: tune.tune(DATA, RANKNET, out)),
+        ("sklearn.datasets", lambda out: datasets.load_letor(write(out / "a", "1 qid:1 1:1"))),
+        ("jinja2", ["compare", "missing.txt"]),  # before it is read
+        ("matplotlib.figure", ["compare", "missing.txt"]),
+        ("matplotlib.figure", ["bench"]),
+        ("optuna", ["tune", "missing.txt"]),
+    ],
+)
+def test_a_package_that_is_missing_is_asked_for_before_training(
+    package, call, tmp_path, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setattr("boostrank.lab.runner.run_fold", None)
+    monkeypatch.setattr("boostrank.lab.bench.measure", None)
+    name = package.partition(".")[0].replace("sklearn", "scikit-learn")
+    if isinstance(call, list):  # a command
+        assert f": pip install {name}" in refused(*call, "--out", tmp_path)
+    else:
+        with pytest.raises(ImportError, match=f" .*: pip install {name}"):
+            call(tmp_path)
 
 
 def test_no_public_name_goes_without_a_warning():
@@ -119,15 +160,6 @@ def test_no_public_name_goes_without_a_warning():
         with pytest.warns(DeprecationWarning, match=lost):
             getattr(boostrank, lost)
     assert not public - set(published), f"add it to {PUBLIC_NAMES.name}"
-
-
-def test_objectives_do_without_hosts():
-    output_of(
-        "import sys\n"
-        "import boostrank.objectives as objectives\n"
-        "sys.modules['boostrank.hosts'] = None\n"  # an import would fail
-        "objectives.Regression().grad_hess([0.0, 1.0], [1, 0], [2])\n"
-    )
 
 
 def test_every_objective_is_registered():

@@ -1,14 +1,13 @@
 """Figures hold what they are given, in the caller's Axes, and bad input is named."""
 
 import io
-import sys
 
 import matplotlib
 import numpy as np
 import pytest
+from commands import row_of
 from matplotlib import colors, pyplot
 from matplotlib.figure import Figure
-from programs import output_of
 
 import boostrank
 from boostrank import plot
@@ -16,8 +15,6 @@ from boostrank.lab import bench
 from boostrank.lab.bench import Timing
 from boostrank.lab.learners import Learner
 from boostrank.lab.report import draw_rounds, draw_test
-from boostrank.lab.results import FoldResult, Row
-from boostrank.lab.settings import METRICS, Settings
 
 CURVES = {"ours": [0.3, 0.5, 0.4, 0.5], "theirs": [0.2, 0.4]}
 FIGURES = {
@@ -35,15 +32,9 @@ TIMINGS = [
 ]
 
 
-def stages(obj):
-    return [boostrank.directness(obj, scores, *QUERY) for scores in ([0, 1, 2], [3, 1, 0])]
-
-
 def row(label, values, baseline=None, host="xgboost"):
-    figures = dict.fromkeys(METRICS, np.array(values))
     learner = Learner(label, host, label if ":" in label else boostrank.Regression())
-    folds = (FoldResult(1, np.array([0.1, 0.2]), 2, np.arange(len(values)), figures, 1.0),)
-    return Row(learner, folds, baseline, Settings())
+    return row_of(learner, values, base=baseline)
 
 
 BASELINE = row("rank:ndcg", np.linspace(0.4, 0.5, 20))
@@ -62,7 +53,7 @@ CALLS = {
     "leaderboard": lambda **kw: plot.leaderboard(ROWS, **kw),
     "differences": lambda **kw: plot.differences(ROWS, **kw),
     "surrogate_against_measure": lambda **kw: plot.surrogate_against_measure(
-        {"SoftNDCG": stages(boostrank.SoftNDCG())}, **kw
+        {"a": [boostrank.directness(boostrank.SoftNDCG(), [0, 1, 2], *QUERY)]}, **kw
     ),
     "reliability": lambda **kw: plot.reliability({"a": ([0.1, 0.9], [0.0, 1.0])}, **kw),
     "pareto": lambda **kw: plot.pareto(
@@ -135,23 +126,6 @@ def test_text_and_background_are_the_callers(name):
 def test_an_array_of_axes_is_refused(name):
     with pytest.raises(TypeError, match=r"ax must be Matplotlib's Axes, got ndarray.*panels\[0\]"):
         CALLS[name](ax=Figure().subplots(1, 2))
-
-
-def test_importing_draws_nothing():
-    program = (
-        "import sys, boostrank.plot\n"
-        "assert 'matplotlib' not in sys.modules\n"
-        "from matplotlib.figure import Figure\n"
-        "boostrank.plot.learning_curves({'a': [1.0]}, ax=Figure().subplots())\n"
-        "assert 'matplotlib.pyplot' not in sys.modules\n"
-    )
-    output_of(program)
-
-
-def test_without_matplotlib(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ImportError, match="figures need Matplotlib: pip install matplotlib"):
-        plot.learning_curves(CURVES)
 
 
 def light(colour):
@@ -265,7 +239,6 @@ def test_leaderboard(ax):
     for height, name in enumerate(names):
         (mine,) = (each for each in ROWS if each.learner.label == name)
         assert dots[height].get_xdata()[0] == mine.mean("ndcg@10")
-        assert dots[height].get_fillstyle() == ("full" if name == "better" else "none")
     intervals = [tuple(line.get_xdata()) for line in ax.lines if line.get_linewidth() == 1.2]
     assert intervals[-1] == ROWS[1].interval("ndcg@10")
     assert "baseline rank:ndcg" in data(ax)

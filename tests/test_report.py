@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 import browser
 import numpy as np
 import pytest
+from commands import fold_of, row_of
 
 import boostrank
 from boostrank.datasets import make_ranking
@@ -15,11 +16,10 @@ from boostrank.lab.folds import rotation
 from boostrank.lab.learners import Learner
 from boostrank.lab.plan import Plan
 from boostrank.lab.report import write_report
-from boostrank.lab.results import Failure, FoldResult, Row, holm_p_values, verdicts
+from boostrank.lab.results import Failure, Row, holm_p_values, verdicts
 from boostrank.lab.runner import Run
-from boostrank.lab.settings import CUTOFFS, METRICS, Settings
+from boostrank.lab.settings import Settings
 
-FIGURES = dict.fromkeys((*(f"ndcg@{k}" for k in CUTOFFS), *METRICS))
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp;$^$"
 LONG = "sdcg:k=10,alpha=2.5,beta=0.75,hessian=exact,perturb=gumbel,seed=12345"
 COMMAND = f"boostrank compare '{EVIL}.txt' --seed 0 --out {'folder/' * 40}"
@@ -34,20 +34,11 @@ def _row(label, host, objective, better, baseline):
     rng = np.random.default_rng(7)
     folds = []
     for fold in (1, 3):
-        base = rng.uniform(0.3, 0.6, size=4)
-        base[fold] = np.nan  # left out by the convention
-        gains = better * np.array([1.0, -0.25, 0.0, 1.0])
-        folds.append(
-            FoldResult(
-                fold=fold,
-                curve=np.linspace(0.3, 0.5 + better, 30),
-                best_round=10 * fold,
-                qid=np.arange(4),
-                figures=dict.fromkeys(FIGURES, base + gains),
-                seconds_per_round=0.0015,
-                importance=np.array([fold, 3.0 * fold]) if host == "lightgbm" else np.zeros(0),
-            )
-        )
+        values = rng.uniform(0.3, 0.6, size=4) + better * np.array([1.0, -0.25, 0.0, 1.0])
+        values[fold] = np.nan  # left out by the convention
+        importance = np.array([fold, 3.0 * fold]) if host == "lightgbm" else np.zeros(0)
+        own = {"curve": np.linspace(0.3, 0.5 + better, 30), "importance": importance}
+        folds.append(fold_of(fold, values, best_round=10 * fold, seconds_per_round=0.0015, **own))
     return Row(Learner(label, host, objective), tuple(folds), baseline, Settings())
 
 
@@ -203,12 +194,10 @@ def test_the_verdict_is_a_sentence_and_queries_are_named(read, rows, parts, tmp_
 def test_the_headline_and_the_tags_go_by_the_corrected_p(others, said, parts, tmp_path):
     """The headline claimed what p (Holm) of the same row denied."""
     half = np.full(6, 0.5)  # six queries that gain the same: p = 2 / 2 ** 6
-    one = FoldResult(1, half, 1, np.arange(6), dict.fromkeys(FIGURES, half), 0.001)
-    rows = [Row(Learner("base", "lightgbm", boostrank.SDCG()), (one,), None, Settings())]
+    rows = [row_of(Learner("base", "lightgbm", boostrank.SDCG()), half)]
     for shift in (0.1, 0.0)[:others]:
-        folds = (replace(one, figures=dict.fromkeys(FIGURES, half + shift)),)
         learner = Learner(f"{shift}", "lightgbm", boostrank.SDCG())
-        rows.append(Row(learner, folds, rows[0], Settings()))
+        rows.append(row_of(learner, half + shift, base=rows[0]))
     read = _Reader(_written(tmp_path, parts, rows))
     assert rows[1].p_value == pytest.approx(0.03125)
     assert f"{said} base@lightgbm beyond chance (p < 0.05" in read.text
@@ -263,15 +252,13 @@ def test_figures_are_pictures_with_words(read, rows):
 
 
 def test_a_baseline_alone_and_a_test_part_of_one_query(tmp_path, parts):
-    half = np.array([0.5])
-    one = FoldResult(1, half, 1, np.array([1]), dict.fromkeys(FIGURES, half), 0.001)
-    row = Row(Learner("regression", "xgboost", boostrank.Regression()), (one,), None, Settings())
+    row = row_of(Learner("regression", "xgboost", boostrank.Regression()), [0.5])
     text = _Reader(_written(tmp_path, parts, [row])).html
     assert "the baseline itself" in text
     assert "There are no rows other than the baseline" in text
     assert "nan" not in re.sub(r"base64,[^\"]*", "", text)
     assert text.count("<img") == 1  # the learning curve
-    other = Row(Learner("blend", "xgboost", boostrank.Blend()), (one,), row, Settings())
+    other = row_of(Learner("blend", "xgboost", boostrank.Blend()), [0.5], base=row)
     text = _Reader(_written(tmp_path, parts, [row, other])).html
     assert "query by query: mean of the paired differences" in text
     assert text.count("<img") == 3  # the difference, the learning curves, the query of the other

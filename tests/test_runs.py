@@ -33,6 +33,7 @@ LETOR = "".join(
     f"{grade} qid:{query} 1:{n} #docid = D{n} inc = 1\n"
     for n, (grade, query) in enumerate([(1, 7), (0, 7), (2, 7), (0, 8), (1, 8)])
 )
+JUDGED = "1 0 a 1\n1 0 b 0\n"
 
 
 def _measured(*args):
@@ -264,21 +265,6 @@ def test_ids_of_scores_and_judgements_are_read_alike(tmp_path, ids):
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "line"),
-    [
-        ("a.csv", "qid,doc_id,score\n1,a,2\n1,b,1\n2,a,1\n1,a,.5\n", 5),
-        ("a.txt", "1 0 2\n1 1 1\n2 0 1\n1 00 .5\n", 4),
-    ],
-)
-def test_a_document_that_a_query_has_twice_is_refused(tmp_path, name, text, line):
-    path = write(tmp_path / name, text)
-    qrels = write(tmp_path / "qrels", "1 0 a 1\n1 0 b 0\n")
-    document = "0" if name == "a.txt" else "a"
-    expected = f"{path}, line {line}: document {document} of query 1 is there twice"
-    assert expected in refused("evaluate", path, qrels)
-
-
-@pytest.mark.parametrize(
     ("scores", "data", "message"),
     [
         ("7 0 1\n7 1 1\n7 2 1\n8 0 1\n", LETOR, "no score for document 1 (from 0) of query 8"),
@@ -288,8 +274,10 @@ def test_a_document_that_a_query_has_twice_is_refused(tmp_path, name, text, line
         ("1\ntwo\n", LETOR, "line 2: expected one score, a finite number, got 'two'"),
         ("1\n", "7 0 D0 1\n", "judgements by documents' ids, so "),
         ("7 Q0 D0 1 1 x\n", "1 qid:7 1:1\n", "the data have none"),
+        ("1 0 2\n1 1 1\n2 0 1\n1 00 .5\n", JUDGED, "scores, line 4: document 0 of query 1 is"),
+        ("qid,doc_id,score\n1,a,2\n2,a,1\n1,a,.5\n", JUDGED, "scores.csv, line 4: document a of"),
     ],
 )
 def test_scores_that_do_not_fit_are_refused(tmp_path, scores, data, message):
-    path = write(tmp_path / "scores", scores)
+    path = write(tmp_path / ("scores.csv" if "," in scores else "scores"), scores)
     assert message in refused("evaluate", path, write(tmp_path / "data.txt", data))

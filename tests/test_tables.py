@@ -413,28 +413,6 @@ def test_queries_come_out_as_they_were_given(files, tmp_path):
     assert (tmp_path / "queries.csv").read_text(encoding="utf-8") == first
 
 
-def test_early_stopping_keeps_the_best_round(host, files, tmp_path):
-    model, short = tmp_path / "model.json", tmp_path / "short.json"
-    args = ["-o", "gbrank", "--host", host, *OPTIONS, *SMALL[2:], "--drop", "url,brand,shop"]
-    stopped = run(
-        *("train", files["csv"], *args, "--model", model, "--metric", "map", "--rounds", 200),
-        *("--valid", files["parquet"], "--patience", 3),
-    )
-    kept = int(stopped.stderr.split(": ")[-1].split()[0])
-    assert kept < 197
-    # The same trees as without early stopping: they are the first of a longer training.
-    run("train", files["csv"], *args, "--model", short, "--rounds", kept)
-    scores = scores_of(model, files["csv"])
-    np.testing.assert_array_equal(scores_of(short, files["csv"]), scores)
-    # Later rounds are no better on the validation data.
-    run("train", files["csv"], *args, "--model", short, "--rounds", kept + 3)
-    later, best = (
-        boostrank.evaluate(found, DATA.y, DATA.group, ["map"])["map"]
-        for found in (scores_of(short, files["csv"]), scores)
-    )
-    assert later <= best + 1e-6
-
-
 @pytest.mark.usefixtures("no_figures")
 def test_compare_takes_a_table_a_metric_and_parameters(files, tmp_path):
     params = write(tmp_path / "host.json", '{"max_bin": 15}')
