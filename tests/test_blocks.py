@@ -4,7 +4,6 @@ The formulas are written out for whole matrices of pairs and import nothing from
 lists lie on both sides of every length at which a kernel changes its way of computing.
 """
 
-from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 
 import numba
@@ -384,21 +383,13 @@ def test_parts_that_are_cut_again(loss, kind, rng):
         check(objective, scores, grades, SMALL)
 
 
-@every_list(("five", "real"))
-@pytest.mark.parametrize("cls", [SDCG, SHFSDCG])
-@pytest.mark.parametrize("discount", ["linear", "log2"])
-def test_small_parts_of_smooth_dcg(kind, spread, cls, discount, rng):
-    scores, grades = some_scores(spread, 300, rng), some_grades(kind, 300, rng)
-    check_with_loss(cls(alpha=0.7, discount=discount), scores, grades, SMALL)
-
-
 @every_list(KINDS)
 @pytest.mark.parametrize("discount", ["linear", "sqrt", "log2"])
 @pytest.mark.parametrize("cls", [SDCG, SHFSDCG])
 def test_smooth_dcg_of_long_lists(kind, spread, discount, cls, rng):
-    for n in LENGTHS:
+    for n, tuning in (*((n, BLOCKS) for n in LENGTHS), (300, SMALL)):
         scores, grades = some_scores(spread, n, rng), some_grades(kind, n, rng)
-        check_with_loss(cls(alpha=0.7, discount=discount), scores, grades, BLOCKS)
+        check_with_loss(cls(alpha=0.7, discount=discount), scores, grades, tuning)
 
 
 @pytest.mark.compiled
@@ -415,16 +406,6 @@ def test_lists_of_every_length(objective, rng):
     grad, hess = objective.grad_hess(scores, grades, group)
     for g, h, s, y in queries_of(group, grad, hess, scores, grades):
         agree_with_all_pairs((g, h), objective, s, y)
-
-
-@pytest.mark.compiled
-def test_scratch_of_earlier_calls_changes_nothing(rng):
-    """A thread keeps its scratch for the next call; a new thread has none."""
-    for objective, n in ((SDCG(), 1700), (LambdaRank(), 1600), (Spearman(), 40), (RankNet(), 600)):
-        scores, grades = rng.normal(scale=50.0, size=n), some_grades("five", n, rng)
-        with ThreadPoolExecutor(1) as fresh:
-            alone = fresh.submit(objective.grad_hess, scores, grades, [n]).result()
-        np.testing.assert_array_equal(objective.grad_hess(scores, grades, [n]), alone)
 
 
 @pytest.mark.parametrize(

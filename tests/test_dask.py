@@ -89,8 +89,8 @@ def dask_lightgbm(client, objective, X, y, qid, **kwargs):
     return ranker.booster_
 
 
-def dask_xgboost(client, objective, X, y, qid):
-    matrix = dxgb.DaskDMatrix(client, X, y, qid=qid)
+def dask_xgboost(client, objective, X, y, qid, **kwargs):
+    matrix = dxgb.DaskDMatrix(client, X, y, qid=qid, **kwargs)
     return dxgb.train(client, XGBOOST, matrix, ROUNDS, obj=objective)["booster"]
 
 
@@ -209,10 +209,9 @@ def clicks(data):
 
 def on_clicks(client, clicks, objective):
     data, position = clicks
-    X, y, qid = partitioned(client, data)
-    shown = on_workers(client, position, y.chunks[0])
-    matrix = dxgb.DaskDMatrix(client, X, y, qid=qid, label_lower_bound=shown)
-    return dxgb.train(client, XGBOOST, matrix, ROUNDS, obj=objective)["booster"]
+    parts = partitioned(client, data)
+    shown = on_workers(client, position, parts[1].chunks[0])
+    return dask_xgboost(client, objective, *parts, label_lower_bound=shown)
 
 
 UNBIASED = {
@@ -235,62 +234,54 @@ def test_xgboost_learns_from_clicks_as_on_one_worker(client, clicks, form):
         np.testing.assert_allclose(boostrank.position_bias(booster).factors, factors, rtol=1e-4)
 
 
-def test_clicks_on_several_workers_need_last_and_positions_of_their_own(client, clicks):
-    data, position = clicks
+def test_clicks_on_several_workers_need_last_and_positions(client, clicks):
     objective = boostrank.Unbiased(boostrank.Blend())
     with refused(client, "^last is missing: the workers of a distributed"):
         on_clicks(client, clicks, objective)
-    parts = partitioned(client, data)
-    whole = objective.replace(last=5, position=position)
-    for train in (dask_xgboost, dask_lightgbm):
-        with refused(client, r"^Unbiased\(position=\.\.\.\) does not train"):
-            train(client, whole, *parts)
     with refused(client, "^position is missing"):
-        dask_lightgbm(client, objective.replace(last=5), *parts)
+        dask_lightgbm(client, objective.replace(last=5), *partitioned(client, clicks[0]))
 
 
-@pytest.mark.parametrize("train", [dask_lightgbm, dask_xgboost])
-def test_an_error_in_a_worker_reaches_the_driver_and_frees_the_workers(client, data, train):
-    parts = partitioned(client, replace(data, y=np.append(data.y[:-1], 2000)))
-    with refused(client, "labels must be relevance grades.* got 2000.0 at row") as caught:
-        train(client, boostrank.SHFSDCG(), *parts)
-    assert "documents of one worker" in caught.value.__notes__[0]
-
-
-def test_lightgbm_trains_again_after_an_error(client, data):
-    """The remains of a failed training must not take down the network of the next one."""
-    objective = boostrank.SHFSDCG(perturb=None)
+def test_an_error_in_a_worker_reaches_the_driver_and_frees_the_workers(client, data, host):
+    """The remains of a failed training must not take down the network of LightGBM's next one."""
+    objective, (on_two, on_one) = boostrank.SHFSDCG(perturb=None), TRAIN[host]
     parts = partitioned(client, data)
+    again = {"callbacks": [lambda _: gc.collect()]} if host == "lightgbm" else {}
     for row in (0, -1):  # each worker fails once
         bad = data.y.copy()
         bad[row] = 2000
-        with refused(client, "labels must be relevance grades"):
-            dask_lightgbm(client, objective, *partitioned(client, replace(data, y=bad)))
+        with refused(client, "labels must be relevance grades.* got 2000.0 at row") as caught:
+            on_two(client, objective, *partitioned(client, replace(data, y=bad)))
+        assert "documents of one worker" in caught.value.__notes__[0]
         gc.collect()
-        booster = dask_lightgbm(client, objective, *parts, callbacks=[lambda _: gc.collect()])
-        assert difference(booster, lightgbm(objective, data), data.X) < 1e-6
+        booster = on_two(client, objective, *parts, **again)
+        assert difference(booster, on_one(objective, data), data.X) < 1e-6
 
 
-@pytest.mark.parametrize("train", [dask_lightgbm, dask_xgboost])
-def test_preferences_and_several_labels_are_refused(client, data, train):
-    """A worker would mistake the pairs and labels for those of its own rows."""
+def test_preferences_several_labels_and_positions_are_refused(client, clicks, host):
+    """A worker would mistake the pairs, labels and positions for those of its own rows."""
+    data, position = clicks
+    unbiased = boostrank.Unbiased(boostrank.Blend(), last=5, position=position)
     pairs = boostrank.Preferences("ranknet", [(0, 1)])
     several = boostrank.Several(
         {"first": boostrank.RankNet(), "second": boostrank.RankNet()},
         labels={"second": data.y}, weights={"first": 0.5, "second": 0.5},
     )  # fmt: skip
-    for whole in (pairs, boostrank.Mix(boostrank.QueryRMSE(), pairs, 0.5), several):
-        name = "Several" if whole is several else "Preferences"
+    for whole, name in (
+        (pairs, "Preferences"),
+        (boostrank.Mix(boostrank.QueryRMSE(), pairs, 0.5), "Preferences"),
+        (several, "Several"),
+        (unbiased, r"Unbiased\(position=\.\.\.\)"),
+    ):
         with refused(client, f"^{name} does not train on several workers"):
-            train(client, whole, *partitioned(client, data))
+            TRAIN[host][0](client, whole, *partitioned(client, data))
 
 
-@pytest.mark.parametrize("train", [dask_lightgbm, dask_xgboost])
-def test_gradient_that_is_not_finite_stops_all_workers(client, data, train):
+def test_gradient_that_is_not_finite_stops_all_workers(client, data, host):
     """This is found only once the workers have agreed on the scale."""
     parts = partitioned(client, replace(data, y=np.append(data.y[:-1], 1000)))
     with refused(client, r"not finite in query \d+"):
-        train(client, boostrank.Regression(target="gain"), *parts)
+        TRAIN[host][0](client, boostrank.Regression(target="gain"), *parts)
 
 
 def test_a_query_that_is_cut_is_two_queries_to_a_host(client, data, host):

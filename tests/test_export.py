@@ -19,18 +19,16 @@ from engines import by_tree, n_rounds, rows
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from test_estimators import make_ranker
+from test_estimators import HOSTS, make_ranker
 from training import predicted
 
 import boostrank
 from boostrank.export import _folded, _without_slack
 from boostrank.hosts.model_files import SPARSE, since
-from boostrank.lightgbm import LGBMRanker
 from boostrank.trees import Tree, neighbours, read_forest
 from boostrank.xgboost import XGBRanker
 
 GROUP = [20] * 15
-HOSTS = ("lightgbm", "xgboost")
 TARGETS = tuple(engines.ENGINES)
 #: Names that JSON, Vespa's expressions and XGBoost's own files treat in special ways.
 NAMES = ["bm25(title)", "attribute(größe\xa0\u2028)", "match(title).weight", "query(a&b)", "x_1"]
@@ -401,12 +399,11 @@ def test_a_plain_ranker_misreads_words_of_pandas_beyond_ascii():
         assert np.array_equal(plain.predict(frame), ranker.predict(frame)) == since(3, 4)
 
 
-@pytest.mark.parametrize("kind", [LGBMRanker, XGBRanker])
-def test_only_a_fitted_ranker_goes_to_a_host(kind):
+def test_only_a_fitted_ranker_goes_to_a_host(host):
     with pytest.raises(NotFittedError):
-        kind().to_host()
+        make_ranker(host).to_host()
     with pytest.raises(NotFittedError):
-        boostrank.export(kind(), "solr")
+        boostrank.export(make_ranker(host), "solr")
 
 
 # The command --------------------------------------------------------------------------------------

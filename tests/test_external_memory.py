@@ -44,14 +44,6 @@ def test_weights_of_queries_come_with_their_batches(kind, data, tmp_path):
     assert found == expected
 
 
-def test_training_continues(kind, data, tmp_path):
-    objective = OBJECTIVES["noise and draws, fading"]
-    batches = kind(Batches(data, tmp_path / "cache"))
-    first = train("xgboost", objective, batches, 2)
-    booster = train("xgboost", objective, batches, ROUNDS - 2, xgb_model=first)
-    assert trees(booster) == trees(train("xgboost", objective, data))
-
-
 def test_a_query_cut_by_a_batch_becomes_two(kind, data, tmp_path):
     """A qid is not continued, and a DMatrix does not say what it was, so nobody can object.
 

@@ -32,6 +32,8 @@ def uses(host, data, good, bad):
     fitted = make(host).fit(good, data.y, qid=data.qid)
     yield lambda: fitted.predict(bad)
     yield lambda: fitted.score(bad, data.y, qid=data.qid)
+    if host == "xgboost":
+        yield lambda: fitted.apply(bad)
     yield lambda: make(host).fit(good, data.y, **evaluated(data, bad))
 
 
@@ -55,6 +57,8 @@ def test_columns_are_found_by_name(host, data, kind):
     fitted = make(host).fit(convert(table), data.y, **evaluated(data, convert(table)))
     moved = convert(table[NAMES[::-1]])
     assert np.array_equal(fitted.predict(moved), fitted.predict(convert(table)))
+    if host == "xgboost":
+        assert np.array_equal(fitted.apply(moved), fitted.apply(convert(table)))
     assert fitted.score(moved, data.y, qid=data.qid) == fitted.score(data.X, data.y, qid=data.qid)
     again = make(host).fit(convert(table), data.y, **evaluated(data, moved))
     assert [*again.evals_result_.values()] == [*fitted.evals_result_.values()]
@@ -137,20 +141,6 @@ def test_columns_named_like_lightgbms_own(data):
     assert np.array_equal(fitted.predict(moved), fitted.predict(data.X))
 
 
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        (["a", "b", "a", "d", "e"], "X has columns 'a' and 'a', .* rename or drop one"),
-        ([1, "b", "1", "d", "e"], "X has columns 1 and '1', which .* cannot tell apart"),
-        (["a", "b", "c[0]", "d", "e"], r"the column 'c\[0\]' of X has '\['"),
-    ],
-    ids=["twice", "as text", "bracket"],
-)
-def test_names_that_no_host_takes(host, data, names, message):
-    with pytest.raises(ValueError, match=message):
-        make(host).fit(frame(data.X, names), data.y, qid=data.qid)
-
-
 def test_names_that_one_host_takes(data):
     lightgbms = frame(data.X, ["a<b", "b", "c", "d", "e"])
     xgboosts = frame(data.X, ["a b", "a_b", 'a"b', "a,b", "a:{}b"])
@@ -210,10 +200,16 @@ def test_what_is_not_a_number_is_refused(host, data, kind):
         (lambda X: frame(X)[[]], "X must have at least one feature"),
         (lambda X: X[:-1], "X must have one row for each of the 344 labels, got 343"),
         (lambda X: [[1.0], [1.0, 2.0]], "X must have rows of equal length"),
+        (lambda X: frame(X, list("abade")), "X has columns 'a' and 'a', .* rename or drop one"),
+        (lambda X: frame(X, [1, "b", "1", "d", "e"]), "X has columns 1 and '1', .* cannot tell"),
+        (lambda X: frame(X, ["a", "b", "c[0]", "d", "e"]), r"the column 'c\[0\]' of X has '\['"),
     ],
-    ids=["one", "three", "none", "no column", "short", "ragged"],
+    ids=[
+        *("one", "three", "none", "no column", "short", "ragged"),
+        *("name twice", "name as text", "bracket in name"),
+    ],
 )
-def test_shapes(host, data, change, message):
+def test_shapes_and_names_that_no_host_takes(host, data, change, message):
     with pytest.raises(ValueError, match=message):
         make(host).fit(change(data.X), data.y, qid=data.qid)
 
@@ -221,12 +217,9 @@ def test_shapes(host, data, change, message):
 def test_masked_values_are_missing(host, data):
     mask = data.X > 1.0
     expected = make(host).fit(np.where(mask, np.nan, data.X), data.y, qid=data.qid)
-    fitted = make(host).fit(np.ma.masked_array(data.X, mask), data.y, qid=data.qid)
-    assert trees(booster(fitted)) == trees(booster(expected))
-    missing = data.X.astype(object)
-    missing[mask] = None
-    fitted = make(host).fit(missing, data.y, qid=data.qid)
-    assert trees(booster(fitted)) == trees(booster(expected))
+    for missing in (np.ma.masked_array(data.X, mask), np.where(mask, None, data.X)):
+        fitted = make(host).fit(missing, data.y, qid=data.qid)
+        assert trees(booster(fitted)) == trees(booster(expected))
 
 
 @pytest.mark.parametrize("name", ["y", "qid", "sample_weight", "group"])
@@ -469,15 +462,6 @@ def test_new_names_must_not_be_old_ones(data):
     for same in (names, [f"new_{name}" for name in names], "auto"):
         ranker = make("lightgbm").fit(table, data.y, qid=data.qid, feature_name=same)
         assert ranker.n_features_ == len(names)
-
-
-def test_leaves_of_columns_in_another_order(data):
-    table = frame(data.X)
-    ranker = make("xgboost").fit(table, data.y, qid=data.qid)
-    leaves = ranker.apply(table)
-    np.testing.assert_array_equal(ranker.apply(table[table.columns[::-1]]), leaves)
-    with pytest.raises(ValueError, match="X is sparse, but training was not"):
-        ranker.apply(scipy.sparse.csr_matrix(data.X * (data.X > 0)))
 
 
 def test_nothing_to_split_on():

@@ -5,7 +5,6 @@ import inspect
 import pickle
 import weakref
 from dataclasses import dataclass, fields
-from itertools import pairwise
 from types import SimpleNamespace
 
 import lightgbm as lgb
@@ -15,7 +14,9 @@ import xgboost as xgb
 from boostrank.objectives import Contract, Objective
 from boostrank.objectives.mix import Mixture
 from boostrank.objectives.validation import NUMBERS
+from oracle import gradient, hessian_diagonal, yetirank
 from programs import output_of
+from test_edge_cases import queries_of
 from training import (
     HOST_HESSIAN_FLOOR,
     LIGHTGBM,
@@ -252,31 +253,22 @@ def test_a_part_of_a_mixture_draws_from_the_mixtures_seed(data):
     np.testing.assert_array_equal(mix(0, scores, rows)[0], alone(0, scores, rows)[0])
 
 
-def yetirank_by_hand(scores, y, group, uniforms, decay):
-    """Return gradient and Hessian of YetiRank with the orders that these numbers make."""
-    grad, hess = np.zeros(len(y)), np.zeros(len(y))
-    noisy = scores - np.log(-np.log(uniforms))
-    for end, n in zip(np.cumsum(group), group, strict=True):
-        for row in noisy[:, end - n : end]:
-            order = end - n + np.argsort(-row, kind="stable")
-            for rank, pair in enumerate(pairwise(order)):
-                better, worse = sorted(pair, key=lambda i: -y[i])
-                weight = (y[better] - y[worse]) * decay**rank / len(uniforms)
-                rho = 1.0 / (1.0 + np.exp(scores[better] - scores[worse]))
-                grad[better] -= weight * rho
-                grad[worse] += weight * rho
-                hess[list(pair)] += weight * rho * (1.0 - rho)
-    return grad, hess
-
-
 def test_yetirank_draws_new_orders_every_round(data):
+    """Each is the order by score of the oracle's loss."""
     y, group, rows = data.y, data.group, matrix(data)
     objective = boostrank.YetiRank(rescale=False, seed=4, permutations=3, decay=0.7)
     scores = np.random.default_rng(0).normal(size=len(y)).astype(np.float32)
     grads = []
     for round in (1, 2):
         drawn = np.array([uniforms(4, round, scores, y, group, 2 + t) for t in range(3)])
-        want = yetirank_by_hand(scores.astype(float), y, group, drawn, 0.7)
+        noisy, want = scores - np.log(-np.log(drawn)), []
+        for s, grades, *orders in queries_of(group, scores.tolist(), y, *noisy):
+
+            def loss(at, grades=grades, orders=orders):
+                return np.mean([yetirank(at, grades, decay=0.7, frozen_at=o) for o in orders])
+
+            want.append([gradient(loss, s), hessian_diagonal(loss, s)])
+        want = np.hstack(want)
         got = objective(round - 1, scores, rows)
         np.testing.assert_allclose(got[0], want[0], rtol=1e-5, atol=1e-7)
         least = HOST_HESSIAN_FLOOR * mean_hessian(*want)

@@ -8,6 +8,7 @@ import lightgbm
 import numpy as np
 import pandas
 import pytest
+import training
 import xgboost
 from commands import run, scores_of
 from test_estimators import make_ranker
@@ -34,12 +35,16 @@ KINDS = {
 }
 
 
-def predicted(model, folder, X=TEST.X):
+def table(path, data):
+    """Write data to a file, and return its path."""
+    frame = pandas.DataFrame(data.X, columns=["a", "b", "c"])
+    frame.assign(qid=data.qid, label=data.y).to_csv(path, index=False)
+    return path
+
+
+def predicted(model, folder):
     """Return what `boostrank predict` writes."""
-    data = folder / "data.csv"
-    frame = pandas.DataFrame(X, columns=None if hasattr(X, "columns") else ["a", "b", "c"])
-    frame.assign(qid=TEST.qid, label=TEST.y).to_csv(data, index=False)
-    return scores_of(model, data)
+    return scores_of(model, table(folder / "data.csv", TEST))
 
 
 def fit(ranker, *, stopped):
@@ -104,6 +109,7 @@ def test_a_file_of_xgboost_itself_is_read_up_to_its_best_round(booster, suffix, 
         assert ours.best_iteration == theirs.best_iteration
         np.testing.assert_array_equal(ours.get_booster().predict(xgboost.DMatrix(TEST.X)), want)
         assert not hasattr(ours, "objective_")  # it was another model's
+        assert ours.objective == "query-rmse"  # the ranker's own
         with pytest.raises(ValueError, match="early stopping has chosen no rounds"):
             ours.fit_all(TRAIN.X, TRAIN.y, qid=TRAIN.qid)
 
@@ -132,16 +138,12 @@ def test_everyone_reads_the_same_from_a_file_of_lightgbm(boosting, stopped, tmp_
 @pytest.mark.parametrize("stopped", [False, True], ids=["all rounds", "stopped early"])
 def test_everyone_reads_the_same_from_a_file_of_the_command_line(stopped, name, tmp_path):
     path, host = tmp_path / name, "lightgbm" if name.endswith("txt") else "xgboost"
-    files = []
-    for part, of in (("train", TRAIN), ("valid", TEST)):
-        frame = pandas.DataFrame(of.X, columns=["a", "b", "c"])
-        files.append(tmp_path / f"{part}.csv")
-        frame.assign(qid=of.qid, label=of.y).to_csv(files[-1], index=False)
     words = ["-o", "query-rmse", "--host", host, "--model", path, "--rounds", ROUNDS]
     words += ["--learning-rate", 0.9, "--min-docs", 2]
     if stopped:
-        words += ["--valid", files[1], "--patience", 2]
-    assert ("up to the best of" in run("train", files[0], *words).output) == stopped
+        words += ["--valid", table(tmp_path / "valid.csv", TEST), "--patience", 2]
+    said = run("train", table(tmp_path / "train.csv", TRAIN), *words).output
+    assert ("up to the best of" in said) == stopped
     if host == "lightgbm":
         want = lightgbm.Booster(model_file=path).predict(TEST.X)
     else:
@@ -151,20 +153,6 @@ def test_everyone_reads_the_same_from_a_file_of_the_command_line(stopped, name, 
         ranker.load_model(path)
         np.testing.assert_array_equal(ranker.predict(TEST.X), want)
     np.testing.assert_array_equal(predicted(path, tmp_path).astype(want.dtype), want)
-
-
-def test_words_survive_the_cut_to_the_best_round(tmp_path):
-    def frame(of):
-        words = pandas.Categorical.from_codes((of.X[:, 0] > 0).astype(int), ["high", "low"])
-        return pandas.DataFrame({"a": words, "b": of.X[:, 1], "c": of.X[:, 2]})
-
-    ranker = make_ranker("xgboost", n_estimators=ROUNDS, enable_categorical=True, **STOPPING)
-    evals = {"eval_set": [(frame(TEST), TEST.y)], "eval_qid": [TEST.qid]}
-    ranker.fit(frame(TRAIN), TRAIN.y, qid=TRAIN.qid, **evals)
-    path = tmp_path / "model.json"
-    ranker.save_model(path)
-    want = ranker.predict(frame(TEST))
-    np.testing.assert_array_equal(predicted(path, tmp_path, frame(TEST)).astype(np.float32), want)
 
 
 def test_continued_training_goes_on_from_the_best_round():
@@ -352,28 +340,26 @@ def test_a_folder_is_not_a_model(tmp_path):
             load(tmp_path)
 
 
-@pytest.mark.parametrize("suffix", ["json", "ubj"])
+@pytest.mark.parametrize("suffix", ["json", "ubj", "txt"])
 def test_models_of_other_kinds(suffix, tmp_path):
     """Several scores for a document are refused; one is what the host's own `predict` returns."""
     path = tmp_path / f"model.{suffix}"
-    binary = (TRAIN.y > 0).astype(float)
-    matrix = xgboost.DMatrix(TRAIN.X, binary)
-    booster = xgboost.train({"objective": "binary:logistic", "nthread": 1}, matrix, 3)
-    booster.save_model(path)
-    want = booster.predict(xgboost.DMatrix(TEST.X))
-    np.testing.assert_array_equal(predicted(path, tmp_path).astype(np.float32), want)
-    params = {"objective": "multi:softprob", "num_class": 3, "nthread": 1}
-    xgboost.train(params, xgboost.DMatrix(TRAIN.X, TRAIN.y % 3), 2).save_model(path)
-    with pytest.raises(ValueError, match="has 3 scores for each document"):
-        load_model(path)
+    of_lightgbm = "binary", "multiclass"
+    one, several = of_lightgbm if suffix == "txt" else ("binary:logistic", "multi:softprob")
 
-    path = tmp_path / "model.txt"
-    params = {"objective": "binary", "verbosity": -1, "num_threads": 1}
-    theirs = lightgbm.train(params, lightgbm.Dataset(TRAIN.X, binary), 3)
-    theirs.save_model(path)
-    np.testing.assert_array_equal(predicted(path, tmp_path), theirs.predict(TEST.X))
-    params |= {"objective": "multiclass", "num_class": 3}
-    lightgbm.train(params, lightgbm.Dataset(TRAIN.X, TRAIN.y % 3), 2).save_model(path)
+    def saved(labels, **params):
+        if suffix == "txt":
+            data, quiet = lightgbm.Dataset(TRAIN.X, labels), {"verbosity": -1, "num_threads": 1}
+            booster = lightgbm.train(quiet | params, data, 3)
+        else:
+            data = xgboost.DMatrix(TRAIN.X, labels)
+            booster = xgboost.train({"nthread": 1} | params, data, 3)
+        booster.save_model(path)
+        return booster
+
+    want = training.predicted(saved(TRAIN.y > 0, objective=one), TEST.X)
+    np.testing.assert_array_equal(predicted(path, tmp_path).astype(want.dtype), want)
+    saved(TRAIN.y % 3, objective=several, num_class=3)
     with pytest.raises(ValueError, match="has 3 scores for each document"):
         load_model(path)
 

@@ -15,7 +15,6 @@ import boostrank.objectives
 import numpy as np
 import pytest
 from boostrank.objectives import REGISTRY, Mix, Objective, Schedule, query_kernel
-from boostrank.objectives.parameters import ArrayParameter
 from boostrank.objectives.validation import AMOUNTS, GRADES, NUMBERS, PROBABILITIES
 from cases import KINDS, every_kind, every_name, example
 from oracle import NAMES, ORACLES
@@ -384,17 +383,3 @@ def test_a_mixture_takes_the_labels_that_both_parts_take():
     assert Mix(wide, narrow, 0.5).contract.labels == GRADES
     with pytest.raises(ValueError, match="labels must be relevance grades"):
         Mix(wide, narrow, 0.5).loss([0.0, 1.0], [-1, 0], [2])
-
-
-def test_an_array_as_a_parameter_is_a_value():
-    one, same, other = (ArrayParameter(values) for values in ([1, 2], [1, 2], [1, 3]))
-    assert one == same
-    assert hash(one) == hash(same)
-    assert one != other
-    assert one != [1, 2]
-    restored = pickle.loads(pickle.dumps(one))
-    assert restored == one
-    assert hash(restored) == hash(one)
-    for array in (one, restored):
-        with pytest.raises(ValueError, match="read-only"):
-            array.values[0] = 3

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from dataclasses import replace
 
 import lightgbm as lgb
 import numba
@@ -51,9 +52,10 @@ def of_grades(labels, group):
     return np.argwhere((query[:, None] == query) & (labels[:, None] > labels))
 
 
-def moved(pairs, order):
-    """Return weighted pairs as the rows are numbered in another order."""
-    return np.column_stack([np.argsort(order)[pairs[:, :2].astype(int)], pairs[:, 2]])
+def moved(pairs, rows):
+    """Return the weighted pairs of these rows, as they are numbered in this order."""
+    where = {row: place for place, row in enumerate(rows)}
+    return np.array([(where[i], where[j], w) for i, j, w in pairs if i in where])
 
 
 def drawn(rng, group=GROUP, per_document=2, margins=False):
@@ -233,19 +235,18 @@ def test_leads_at_the_ends_of_float64(name):
 # ---- what is handed over -------------------------------------------------------------------------
 
 ROWS = [(0, 1, 2.0), (2, 1, 1.0)]
+NAMED = pd.DataFrame(ROWS, columns=["winner", "loser", "weight"], index=[7, 3])
 CONTAINERS = {
     "list": ROWS,
     "array": np.array(ROWS),
     "float32": np.array(ROWS, np.float32),
     "fortran": np.asfortranarray(ROWS),
     "strided": np.repeat(np.array(ROWS), 2, axis=0)[::2],
-    "pandas": pd.DataFrame(ROWS, columns=["winner", "loser", "weight"], index=[7, 3]),
-    "pandas, turned": pd.DataFrame(ROWS, columns=["winner", "loser", "weight"])[
-        ["weight", "loser", "winner"]
-    ],
-    "polars": pl.DataFrame(ROWS, schema=["winner", "loser", "weight"], orient="row"),
-    "pyarrow": pa.table({"winner": [0, 2], "loser": [1, 1], "weight": [2.0, 1.0]}),
-    "dict": {"winner": [0, 2], "loser": [1, 1], "weight": [2.0, 1.0]},
+    "pandas": NAMED,
+    "pandas, turned": NAMED[["weight", "loser", "winner"]],
+    "polars": pl.DataFrame(NAMED),
+    "pyarrow": pa.Table.from_pandas(NAMED, preserve_index=False),
+    "dict": NAMED.to_dict("list"),
 }
 
 
@@ -407,29 +408,43 @@ def test_a_booster_that_gets_other_rows_learns_from_their_pairs(data, pairs):
         np.testing.assert_allclose(np.hstack([of_first, of_second])[0], want[0], atol=1e-6)
 
 
-def test_folds_of_lightgbms_cv_find_their_pairs(data, pairs):
-    def mixed(pairs):
-        with_margins = np.column_stack([pairs, 0.5 * pairs[:, 2]])
-        return Mix(Preferences("ranknet", pairs), Preferences("gbrank", with_margins), 0.5)
+def holding(what, data, pairs, rows):
+    """Return an objective that holds pairs, further labels or positions of these rows."""
+    own = moved(pairs, rows)
+    inner = Preferences("ranknet", own)
+    with_margins = Preferences("gbrank", np.column_stack([own, 0.5 * own[:, 2]]))
+    second = np.digitize(data.X[:, 0], [-0.5, 0.5])[rows]
+    places = np.tile(np.arange(10), (60, 1)) + 1
+    shown = np.random.default_rng(2).permuted(places, axis=1).ravel()[rows]
+    return {
+        "objective": inner,
+        "mixture": Mix(inner, with_margins, 0.5),
+        "several": Several({"a": inner, "b": QueryRMSE()}, labels={"b": second}),
+        "unbiased": Unbiased(RankNet(), position=shown),
+    }[what]
 
-    folds = boostrank.group_folds(data.group, 3)
+
+@pytest.mark.parametrize("what", ["mixture", "several", "unbiased"])
+def test_folds_of_lightgbms_cv_find_what_an_objective_holds_of_their_rows(what, data, pairs):
+    data, folds = replace(data, y=data.y > 1), boostrank.group_folds(data.group, 3)
     whole = dataset(data, free_raw_data=False)
-    kept = cv_boosters(mixed(pairs), whole, 5, folds)
+    kept = cv_boosters(holding(what, data, pairs, np.arange(600)), whole, 5, folds)
     for (rows, _), booster in zip(folds, kept, strict=True):
-        where = np.full(len(data.y), -1)
-        where[rows] = np.arange(len(rows))
-        own = np.column_stack([where[pairs[:, :2].astype(int)], pairs[:, 2]])
-        own = mixed(own[own.min(axis=1) >= 0])
         of_rows = {"group": np.full(len(rows) // 10, 10), "reference": whole}  # bins as in cv
         part = lgb.Dataset(data.X[rows], data.y[rows], **of_rows)
-        want = lgb.train({**LIGHTGBM, "objective": own}, part, 5)
-        np.testing.assert_allclose(booster.predict(data.X), want.predict(data.X), atol=1e-6)
+        params = {**LIGHTGBM, "objective": holding(what, data, pairs, rows)}
+        want = lgb.train(params, part, 5).predict(data.X)
+        np.testing.assert_allclose(booster.predict(data.X), want, atol=1e-6)
+
+
+def test_folds_of_lightgbms_cv_refuse_pairs_of_other_rows(data):
+    folds = boostrank.group_folds(data.group, 3)
     for bad, message in (
         ([(0, 1)], "^none of the 1 pairs is of this part of the data"),
         ([(0, 599)], "^row 0 of pairs compares the documents at rows 0 and 599"),
     ):
         with pytest.raises(ValueError, match=message):
-            cv_boosters(Preferences("ranknet", bad), whole, 2, folds)
+            cv_boosters(Preferences("ranknet", bad), dataset(data), 2, folds)
 
 
 def test_xgboosts_cv_is_refused(data):
@@ -472,22 +487,14 @@ def test_rankers_take_pairs_in_fit(host, data, pairs):
 @pytest.mark.parametrize("what", ["fit", "objective", "mixture", "several", "unbiased"])
 def test_sorting_rows_moves_what_an_objective_holds_of_them(host, what, data, pairs):
     """Rows of pairs, further labels and positions are those of `X` as it is given."""
-    second = np.floor(data.X[:, 0]).clip(0)
-    shown = np.tile(np.arange(10), 60) + 1
     y = (data.y > 1).astype(float)
 
     def scores(order):
-        own = moved(pairs, order)
-        inner = Preferences("ranknet", own)
-        objective = {
-            "fit": RankNet(),
-            "objective": inner,
-            "mixture": Mix(QueryRMSE(), inner, 0.5),
-            "several": Several({"a": inner, "b": QueryRMSE()}, labels={"b": second[order]}),
-            "unbiased": Unbiased(RankNet(), position=shown[order]),
-        }[what]
         rows = {"X": data.X[order], "y": y[order], "qid": data.qid[order], "sort": True}
-        rows |= {"pairs": own} if what == "fit" else {}
+        if what == "fit":
+            objective, rows["pairs"] = RankNet(), moved(pairs, order)
+        else:
+            objective = holding(what, data, pairs, order)
         return make_ranker(host, objective).fit(**rows).predict(data.X)
 
     shuffled = np.random.default_rng(1).permutation(len(y))

@@ -38,14 +38,22 @@ def sample(objective, d, round, scores=None):
     return query > 0
 
 
-OBJECTIVES = {
-    **{name: partial(make_objective, name) for name in (*NAMES, "blend", "yetirank")},
+DATA = make_data()
+FIRST = np.cumsum(DATA.group) - DATA.group
+PAIRS = [(a + n - 1, a) for a, n in zip(FIRST, DATA.group, strict=True) if n > 1]
+# Labels and pairs of the rows of all documents.
+BOUND = {
     "several": partial(
         boostrank.Several,
         {"a": boostrank.SDCG(), "b": boostrank.RankNet()},
-        labels={"b": make_data().X[:, 4]},
+        labels={"b": DATA.X[:, 4]},
+    ),
+    "pairs": lambda **own: boostrank.Preferences(boostrank.RankNet(**own), PAIRS),
+    "mixed pairs": partial(
+        boostrank.Mix, boostrank.Preferences("ranknet", PAIRS), boostrank.SDCG(), 0.5
     ),
 }
+OBJECTIVES = {name: partial(make_objective, name) for name in (*NAMES, "blend", "yetirank")} | BOUND
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
@@ -58,7 +66,7 @@ def test_gradients_of_the_sample_are_those_of_its_queries_alone(data, name):
         grad, hess = objective(2, scores, matrix(data))
         rows = sample(objective, data, 3, scores)[data.qid]
         whole = objective.replace(query_fraction=1.0)
-        if name != "several":  # its other labels are those of all documents
+        if name not in BOUND:
             own = whole(2, scores[rows], matrix(of_rows(data, rows)))
             np.testing.assert_array_equal((grad[rows], hess[rows]), own)
         if params:
@@ -66,29 +74,11 @@ def test_gradients_of_the_sample_are_those_of_its_queries_alone(data, name):
             grad, hess = objective(2, scores, weighted)
             np.testing.assert_array_equal(grad[rows], whole(2, scores, weighted)[0][rows])
         assert np.all(grad[~rows] == 0.0)
+        assert np.any(grad != 0.0)
         assert len(np.unique(hess[~rows])) == 1
         assert hess[~rows][0] <= hess[rows].min()
         if not params:
             assert hess[~rows][0] == np.float32(HOST_HESSIAN_FLOOR)
-
-
-def test_pairs_of_the_sample(data):
-    """Pairs are rows of all documents."""
-    first = np.cumsum(data.group) - data.group
-    pairs = [(a + n - 1, a) for a, n in zip(first, data.group, strict=True) if n > 1]
-    scores = np.random.default_rng(0).normal(size=len(data.y)).astype(np.float32)
-    common = {"query_fraction": 0.25, "rescale": False}
-    mixed = boostrank.Preferences("ranknet", pairs), boostrank.SDCG(), 0.5
-    for objective in (
-        boostrank.Preferences(boostrank.RankNet(**common), pairs),
-        boostrank.Mix(*mixed, perturb="gumbel", **common),
-    ):
-        grad, _ = objective(2, scores, matrix(data))
-        whole, _ = objective.replace(query_fraction=1.0)(2, scores, matrix(data))
-        rows = sample(objective, data, 3, scores)[data.qid]
-        np.testing.assert_array_equal(grad[rows], whole[rows])
-        assert np.all(grad[~rows] == 0.0)
-        assert np.any(grad != 0.0)
 
 
 def test_clicks_of_the_sample(data):

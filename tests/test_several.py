@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 from oracle import gradient
-from training import cv_boosters, dataset, predicted, train
+from training import predicted, train
 
 import boostrank
 from boostrank import Blend, LambdaRank, ListNet, QueryRMSE, Several, plot
@@ -127,19 +127,6 @@ def test_it_is_a_value(price):
     both = Several({"relevance": Blend(), "price": fading}, labels={"price": price})
     assert both == pickle.loads(pickle.dumps(both))
     assert hash(both) == hash(pickle.loads(pickle.dumps(both)))
-
-
-def test_folds_of_lightgbms_cv_find_their_labels(data, price):
-    folds = boostrank.group_folds(data.group, 3)
-    both = several(price, at_least={"relevance": 0.6})
-    kept = cv_boosters(both, dataset(data), 10, folds)
-    rows = folds[0][0]
-    part = data.select(np.unique(rows // 20))  # queries of 20 documents
-    both = several(price[rows], at_least={"relevance": 0.6})
-    alone = train("lightgbm", both, part, 10)
-    # Its features are binned without the test part.
-    correlation = np.corrcoef(kept[0].predict(data.X), alone.predict(data.X))[0, 1]
-    assert correlation == pytest.approx(1, abs=0.02)
 
 
 def test_every_label_is_warned_of(host, data, price):

@@ -23,6 +23,7 @@ from training import (
     XGBOOST,
     KeepBoosters,
     dataset,
+    evaluated,
     loop,
     matrix,
     train,
@@ -75,8 +76,7 @@ def test_dart_of_lightgbm_does_not_measure_its_training_set(data):
         lgb.train(params, rows, 9, valid_sets=[rows], feval=boostrank.metric("map"))
     # The ranker makes another set of the same rows, and reports it as the training set.
     ranker = LGBMRanker(objective="query-rmse", n_estimators=9, boosting="DART", verbosity=-1)
-    rows = {"group": data.group, "eval_set": [(data.X, data.y)], "eval_group": [data.group]}
-    ranker.fit(data.X, data.y, **rows)
+    ranker.fit(data.X, data.y, **evaluated(data, data.X))
     score = ranker.score(data.X, data.y, group=data.group)
     assert score == pytest.approx(ranker.evals_result_["training"]["ndcg@10"][-1], rel=1e-12)
 
@@ -112,15 +112,13 @@ def test_a_second_objective_leaves_the_draws_of_dart_alone(data):
 
 
 class Naive:
-    """What one writes first: squared error that counts its own calls and remembers what it saw."""
+    """What one writes first: squared error that counts its own calls, by what it saw in them."""
 
     def __init__(self):
-        self.round = 0
         self.seen = []
 
     def __call__(self, preds, data):
-        self.round += 1
-        self.seen.append((self.round, preds.copy(), data))
+        self.seen.append((preds.copy(), data))
         return preds - data.get_label(), np.ones(len(preds))
 
 
@@ -159,7 +157,7 @@ def test_bagging_by_query(data):
     naive = Shared()
     booster = train("lightgbm", naive, data, params=BY_QUERY)
     # It learns nothing: all documents but the first keep their score.
-    assert all(np.all(preds[1:] == 0.0) for _, preds, _ in naive.seen)
+    assert all(np.all(preds[1:] == 0.0) for preds, _ in naive.seen)
     sampled = train("lightgbm", Shared(), data, params=BY_QUERY | {"bagging_by_query": False})
     assert len(trees(sampled)) > len(trees(booster))
 
@@ -188,7 +186,7 @@ def test_cv_splits_queries(data):
     naive = Shared()
     lgb.cv({**LIGHTGBM, "objective": naive}, dataset(data), 1, nfold=3, stratified=False)
     # Every query is in every fold, in part.
-    assert sum(len(part.get_group()) for _, _, part in naive.seen) > 2 * len(data.group)
+    assert sum(len(part.get_group()) for _, part in naive.seen) > 2 * len(data.group)
 
     for objective, metric in ((boostrank.SHFSDCG(), None), ("l2", boostrank.metric("map"))):
         params = {**LIGHTGBM, "objective": objective}
@@ -215,7 +213,7 @@ def test_a_part_that_repeats_queries(data):
     part = dataset(data).construct().subset([*range(len(data.y)), *first])
     naive = Shared()
     lgb.train({**LIGHTGBM, "objective": naive}, part, 1)
-    assert naive.seen[0][2].get_group()[0] == 2 * data.group[0]
+    assert naive.seen[0][1].get_group()[0] == 2 * data.group[0]
     message = "repeats documents of 1 queries, the first of them query 0"
     with pytest.raises(ValueError, match=message):
         lgb.train({**LIGHTGBM, "objective": boostrank.SHFSDCG()}, part, 1)
@@ -224,11 +222,11 @@ def test_a_part_that_repeats_queries(data):
 def test_a_counter_inside_the_objective_is_wrong(data):
     naive = Naive()
     train("lightgbm", naive, data)
-    assert naive.round == 0  # a copy did the counting
+    assert naive.seen == []  # a copy did the counting
     naive, folds = Shared(), boostrank.group_folds(data.group, 3)
     lgb.cv({**LIGHTGBM, "objective": naive}, dataset(data), ROUNDS, folds=folds)
     train("lightgbm", naive, data)
-    assert naive.round == 4 * ROUNDS
+    assert len(naive.seen) == 4 * ROUNDS
     # boostrank's rounds: tests/test_entry_points.py, the rows "cv", "twice" and "three threads".
 
 
@@ -392,14 +390,6 @@ def test_scores_after_a_change_of_the_data(data, event, field):
     np.testing.assert_array_equal(scores(event), scores(None))
 
 
-def test_continued_training_starts_from_zero_again(data):
-    first, naive = train("lightgbm", Shared(), data), Shared()
-    train("lightgbm", naive, data, init_model=first)
-    assert [m for m, _, _ in naive.seen] == list(range(1, ROUNDS + 1))
-    # XGBoost too: test_xgboost_tells_registered_classes_the_iteration.
-    # boostrank's continue: tests/test_entry_points.py, the rows "continued".
-
-
 def test_continued_training_drops_start_scores(data):
     first = train("lightgbm", boostrank.RankNet(), data)
     start = np.linspace(-3.0, 3.0, len(data.y))
@@ -535,7 +525,7 @@ def test_a_model_of_a_custom_objective_is_stored_as_a_regression(data, tmp_path)
 def test_training_starts_at_one_half(data):
     naive = Shared()
     xgb.train({"nthread": 1}, matrix(data), 1, obj=naive)
-    assert np.all(naive.seen[0][1] == 0.5)
+    assert np.all(naive.seen[0][0] == 0.5)
     # boostrank's ranker starts at 0: tests/test_entry_points.py, the row "boostrank's ranker".
 
 
@@ -589,8 +579,7 @@ def first_document(labels, scores, *args):
 def test_the_hosts_ranker_averages_by_sizes(data):
     """With a function as metric, long queries count more."""
     ranker = xgb.XGBRanker(n_estimators=1, n_jobs=1, eval_metric=first_document)
-    rows = {"group": data.group, "eval_set": [(data.X, data.y)], "eval_group": [data.group]}
-    ranker.fit(data.X, data.y, **rows)
+    ranker.fit(data.X, data.y, **evaluated(data, data.X))
     first = ranker.predict(data.X)[np.cumsum(data.group) - data.group]
     first[data.group == 1] = 1.0  # the metric is not even called for single documents
     wrong = ranker.evals_result_["validation_0"]["first_document"][0]
@@ -681,7 +670,7 @@ def test_lightgbms_ranker_trains_its_private_objective(data):
 
 
 def test_xgboost_tells_registered_classes_the_iteration(data):
-    """In continued training, from 0 again."""
+    """In continued training, from 0 again. boostrank's continue: tests/test_entry_points.py."""
     seen = []
 
     class Registered:
