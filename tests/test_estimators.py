@@ -93,6 +93,8 @@ def test_sort(host, data):
 @pytest.mark.parametrize("frame", [pandas.DataFrame, polars.DataFrame], ids=["pandas", "polars"])
 @pytest.mark.parametrize("name", ["qid", "Query_ID", "group_id", "session"])
 def test_the_query_id_is_no_feature(host, data, frame, name):
+    if host == "lightgbm" and frame is polars.DataFrame and lgb.__version__.startswith("4.6."):
+        pytest.skip("the estimators of LightGBM 4.6 fail for polars")
     plain = frame({f"f{i}": column for i, column in enumerate(data.X.T)})
     with_id = frame({f"f{i}": column for i, column in enumerate(data.X.T)} | {name: data.qid})
     refused = pytest.raises(ValueError, match=f"query's id among its features, in.*'{name}'")
