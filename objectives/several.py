@@ -79,12 +79,12 @@ def _numbers(what: str, given: Mapping[str, Any], check: Callable[[str, Any], fl
     return tuple((name, check(f"{what}[{name!r}]", value)) for name, value in given.items())
 
 
-def _metrics() -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return what parses a metric's name and what measures it."""
+def _metrics() -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., bool]]:
+    """Return what parses a metric's name, what measures it, and what tells grades from amounts."""
     # Imported here, as in `Objective.__call__`: no other mathematics needs metrics.
-    from ..metrics import definitions, evaluate
+    from ..metrics import definitions, evaluate, evaluation
 
-    return definitions.parse_name, evaluate
+    return definitions.parse_name, evaluate, evaluation.may_be_grades
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,8 @@ class Several(Sum):
         In every round, learn the label that is worst, by weight.
     metric : str or mapping of str to str, default "ndcg@10"
         The metric for `at_least` and `chebyshev`, named as in `boostrank.evaluate`. It counts a
-        label as the label's objective does, and queries by their weights.
+        label by the gain of the label's objective, or, if that has none, as 2^y - 1 where all
+        labels are from 0 to 30 and as the label itself elsewhere; and queries by their weights.
     rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
@@ -285,15 +286,17 @@ class Several(Sum):
         ValueError
             For labels that the metric does not take.
         """
-        _, evaluate = _metrics()
+        _, evaluate, may_be_grades = _metrics()
         found = np.full(len(self.metric), np.nan)
         parts, asked = dict(self.objectives), dict(self.at_least or self.metric)
         for place, (name, m) in enumerate(self.metric):
             if name not in asked:
                 continue
-            gain = parts[name]._gain
+            part, own = parts[name], labels[name]
+            # Without a gain, grades count as usual; amounts, such as prices, as they are.
+            gain = part._gain if part.counts_gains or not may_be_grades(own) else None
             try:
-                values = evaluate(scores, labels[name], group, (m,), gain=gain, weight=weight)
+                values = evaluate(scores, own, group, (m,), gain=gain, weight=weight)
                 found[place] = values[m]
             except ValueError as error:
                 raise ValueError(f"metric[{name!r}], {m!r}: {error}") from None

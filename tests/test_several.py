@@ -84,8 +84,9 @@ def test_one_label_at_a_time(changes, price, scores, learnt):
 
 def test_a_label_is_measured_with_the_gain_of_its_objective_and_the_weights_of_queries():
     s, y, prices = map(np.array, ([3.0, 2.0, 1.0], [2.0, 0.0, 1.0], [9.0, 12.0, 900.0]))
-    for of_prices in (LambdaRank(gain="linear"), QueryRMSE()):  # which takes the label itself
-        parts = {"relevance": LambdaRank(), "price": of_prices}
+    # Without a gain, grades and amounts are told apart by the labels.
+    for own in ((LambdaRank(), LambdaRank(gain="linear")), (QueryRMSE(), QueryRMSE())):
+        parts = dict(zip(NAMES, own, strict=True))
         both = Several(parts, labels={"price": prices}, chebyshev=True)
         measured = dict(zip(parts, both.measure(s, both.all_labels(y), [3]), strict=True))
         for name, labels, gain in (("relevance", y, "exponential"), ("price", prices, "linear")):

@@ -22,8 +22,9 @@ from boostrank.hosts.metric import Metric, metric
 from boostrank.hosts.model_files import booster_of
 from boostrank.hosts.monitoring import DEFAULT_METRIC
 from boostrank.hosts.stopping import in_proportion
-from boostrank.messages import LARGEST_GRADE, warn
+from boostrank.messages import warn
 from boostrank.metrics import evaluate, per_query_weight
+from boostrank.metrics.evaluation import may_be_grades
 from boostrank.objectives import Objective, Preferences, Schedule, Several
 from boostrank.objectives.blend import is_auto
 from boostrank.objectives.composite import Composite, all_inside
@@ -568,6 +569,5 @@ def default_metric(ranker: Any, labels: Any) -> Metric:
     usual = metric(DEFAULT_METRIC, gain=gain)
     if objective.contract.labels != NUMBERS:
         return usual
-    values = np.asarray(labels)
-    graded = values.min(initial=0.0) >= 0.0 and values.max(initial=0.0) <= LARGEST_GRADE
-    return usual if graded and objective.name not in CORRELATIONS else metric("spearman")
+    graded = may_be_grades(labels) and objective.name not in CORRELATIONS
+    return usual if graded else metric("spearman")

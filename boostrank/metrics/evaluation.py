@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from boostrank.datasets.ranking_data import check_aligned, check_by_query, check_queries
 from boostrank.datasets.runs import Qrels, Run, judge
-from boostrank.messages import warn, warn_of_no_grades
+from boostrank.messages import LARGEST_GRADE, warn, warn_of_no_grades
 from boostrank.metrics.conventions import Convention, find_convention
 from boostrank.metrics.definitions import (
     METRICS,
@@ -123,6 +123,12 @@ def _checked(passed: Any, n_docs: int, names: dict[str, MetricName], rules: Conv
         cure = 'pass gain="linear", or ' * ("gain" in rules.open_to) + "sort them into grades"
         warn_of_no_grades(labels, ", ".join(by_gain), cure)
     return labels
+
+
+def may_be_grades(labels: Any) -> bool:
+    """Tell whether labels that may be any numbers are taken for grades: from 0 to 30."""
+    values = np.asarray(labels)
+    return bool(values.min(initial=0.0) >= 0.0 and values.max(initial=0.0) <= LARGEST_GRADE)
 
 
 def evaluate(
