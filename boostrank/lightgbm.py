@@ -227,7 +227,8 @@ class LGBMRanker(lightgbm.LGBMRanker):
             columns = next((each for each in chosen if each is not None), [])
         one_text = isinstance(columns, str | Integral)  # as LightGBM takes it among its parameters
         features.check_codes(train.X, str(columns).split(",") if one_text else columns, names)
-        metrics = self._metrics_of_fit(eval_metric, eval_at, train.y, evaluated=bool(evals))
+        labels = rankers.labels_to_measure(train, evals)
+        metrics = self._metrics_of_fit(eval_metric, eval_at, labels, evaluated=bool(evals))
         if eval_at is not None:
             kwargs["eval_at"] = np.ravel(eval_at).tolist()
         done = 0 if start is None else start.current_iteration()
@@ -270,7 +271,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         finally:
             ignored.reporting_cutoffs.reset(reporting)
         self._n_docs, self._done = len(train.y), done
-        self._measure = rankers.default_metric(self, train.y).name
+        self._measure = rankers.measure_of_fit(self, train.y)
         # Callbacks that act before a round, such as `reset_parameter`, change what is learnt.
         acting = [each for each in callbacks or () if getattr(each, "before_iteration", False)]
         given = {

@@ -214,7 +214,8 @@ class XGBRanker(xgboost.XGBRanker):
                     f"missing={self.missing:g} is also the code of a category of {name!r}, which "
                     "XGBoost would take for missing: write NaN for what is missing"
                 )
-        metrics = monitoring.read_metrics(self.eval_metric, rankers.default_metric(self, train.y))
+        labels = rankers.labels_to_measure(train, evals)
+        metrics = monitoring.read_metrics(self.eval_metric, rankers.default_metric(self, labels))
         callbacks = monitoring.fresh(self.callbacks)
         # What `xgboost.train` makes of early_stopping_rounds.
         if self.early_stopping_rounds:
@@ -267,7 +268,7 @@ class XGBRanker(xgboost.XGBRanker):
         warn_of_cut(self.objective_, history, rounds, done)
         self.evals_result_ = history
         self._n_docs, self._done = len(train.y), done
-        self._measure = rankers.default_metric(self, train.y).name
+        self._measure = rankers.measure_of_fit(self, train.y)
         given = {"sample_weight": sample_weight, "base_margin": base_margin}
         self._given = [name for name, value in given.items() if value is not None]
         self._categories = categories

@@ -484,6 +484,17 @@ def test_rankers_take_pairs_in_fit(host, data, pairs):
     assert not np.allclose(ranker.predict(data.X), want)
 
 
+def test_labels_that_are_measured_choose_the_metric_where_only_pairs_teach(host, data, pairs):
+    ranker, queries = make_ranker(host, Preferences("ranknet", pairs)), {"qid": data.qid}
+    for labels, name in ((data.y - 1.0, "spearman"), (data.y, "ndcg@10")):
+        ranker.fit(data.X, **queries, eval_set=[(data.X, labels)], eval_qid=[data.qid])
+        (history,) = ranker.evals_result_.values()
+        assert [*history] == [name]
+        for y in (data.y - 1.0, labels):  # whatever `fit` measured
+            score = ranker.score(data.X, y, **queries)
+        assert score == pytest.approx(history[name][-1], abs=1e-5)
+
+
 @pytest.mark.parametrize("what", ["fit", "objective", "mixture", "several", "unbiased"])
 def test_sorting_rows_moves_what_an_objective_holds_of_them(host, what, data, pairs):
     """Rows of pairs, further labels and positions are those of `X` as it is given."""

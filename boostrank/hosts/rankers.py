@@ -411,7 +411,8 @@ def score(
     Labels count as the objective's `gain` says, or the host's own `label_gain` or
     `ndcg_exp_gain`: 2^y - 1, or the label itself with "linear".
     For an objective that takes any numbers, such as returns, it is Spearman's correlation: always
-    for `Spearman` and `Pearson`, otherwise where the labels of `fit` are no grades from 0 to 30.
+    for `Spearman` and `Pearson`, otherwise where the labels of `fit` are no grades from 0 to 30,
+    or those here, if `fit` had only pairs.
 
     Parameters
     ----------
@@ -442,7 +443,7 @@ def score(
     here = default_metric(self, rows.y)
     name = here.name
     if objective_of(self).contract.labels == NUMBERS:
-        name = getattr(self, "_measure", name)
+        name = getattr(self, "_measure", None) or name
     if name != here.name:
         warn(
             f"score is {name}, since the labels of fit asked for it; those here alone would have "
@@ -560,6 +561,16 @@ def plain(ranker: Any, kind: type[T], booster: Any, **params: Any) -> T:
     vars(made).update({name: value for name, value in vars(ranker).items() if name not in own})
     made._Booster = booster  # type: ignore[attr-defined]
     return made
+
+
+def labels_to_measure(train: Rows, evals: Sequence[Rows]) -> Floats:
+    """Return the labels that choose the metric of evaluation sets: the training's, unless all 0."""
+    return train.y if train.y.any() else np.concatenate([rows.y for rows in (train, *evals)])
+
+
+def measure_of_fit(ranker: Any, labels: Floats) -> str | None:
+    """Return the metric that labels of `fit` ask for; None if all are 0, as where pairs teach."""
+    return default_metric(ranker, labels).name if labels.any() else None
 
 
 def default_metric(ranker: Any, labels: Any) -> Metric:
