@@ -274,8 +274,7 @@ class CalibratedRanker(BaseEstimator):  # type: ignore[misc]
         rows = read_rows(Given(X, y, group, qid), sort=None, domain=AMOUNTS)
         if check_count("folds", self.folds) < 2:
             raise ValueError("folds must be at least 2: scores of training queries are too good")
-        X, y = rows.X, rows.y
-        ids = np.repeat(np.arange(len(rows.group)), rows.group)
+        X, y, ids = rows.X, rows.y, rows.ids  # which the ranker looks for among the features
         scores = np.empty(len(y))
         for train, test in group_folds(rows.group, self.folds, seed=check_seed(self.seed)):
             ranker = clone(self.ranker).fit(take(X, train), y[train], qid=ids[train])

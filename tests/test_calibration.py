@@ -304,6 +304,9 @@ def test_a_calibrated_ranker_learns_from_scores_of_unseen_queries():
     mixed = np.random.default_rng(0).permutation(len(train.y))
     with pytest.raises(ValueError, match=r"^X must have one row for each of the"):
         both.fit(np.vstack([train.X[mixed], train.X[:9]]), train.y[mixed], qid=train.qid[mixed])
+    table = pd.DataFrame(train.X[mixed]).assign(own=train.qid[mixed])
+    with pytest.raises(ValueError, match=r"has the query's id among its features, in the .*'own'"):
+        both.fit(table, train.y[mixed], qid=train.qid[mixed])
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,7 @@ class Rows(NamedTuple):
     group: Integers  # (n_queries,), without empty queries
     weight: Floats | None  # (n_queries,) or (n_docs,)
     offset: Floats | None  # (n_docs,): the scores that training starts from
+    ids: Any  # (n_docs,): of queries, as they were given; else their numbers
 
     @property
     def document_weight(self) -> Floats | None:
@@ -153,6 +154,7 @@ def read_rows(
                 f"{prefix}group"
             )
         sizes = np.diff(check_group(group, n_docs))
+        ids = np.repeat(np.arange(len(sizes)), sizes)
     else:
         ids = check_ids(f"{prefix}qid", qid, n_docs)
         by_query = weight is not None and len(np.atleast_1d(weight)) != n_docs
@@ -181,7 +183,7 @@ def read_rows(
                 "all weights by it"
             )
         weight = weight if len(weight) == n_docs else weight[filled]
-    return Rows(X, y, sizes[filled], weight, offset)
+    return Rows(X, y, sizes[filled], weight, offset, ids)
 
 
 def _check_ascending(ids: Any) -> None:
