@@ -406,8 +406,10 @@ def test_rankers_take_positions_in_fit(host, form, log):
     with pytest.raises(ValueError, match="positions are given twice, by the objective and to fit"):
         fit(every, learnt("additive", position=log.position))
     shown = pd.DataFrame(data.X).assign(rank=log.position.astype(float))
-    with pytest.raises(ValueError, match=r"has the position among its features, in the .*'rank'"):
-        make_ranker(host, learnt(form)).fit(shown, data.y, qid=data.qid, position=log.position)
+    held = learnt(form, position=log.position)
+    for objective, position in ((learnt(form), log.position), (held, None)):
+        with pytest.raises(ValueError, match=r"has the position among its features, in .*'rank'"):
+            make_ranker(host, objective).fit(shown, data.y, qid=data.qid, position=position)
 
 
 def test_all_data_have_their_own_positions(log):

@@ -252,9 +252,12 @@ def read_sets(
                 "y is missing: pass the grade of each row of X, or preferences as pairs= to fit"
             )
         train = train._replace(y=np.zeros(_n_rows(train.X)))
-    domain, rules = objective_of(ranker).contract.labels, ranker._rules
+    objective, rules = objective_of(ranker), ranker._rules
+    domain = objective.contract.labels
     where = partial(_placed, given=train, sort=sort)
-    rows = read_rows(train, sort=sort, domain=domain, rules=rules)
+    held = getattr(objective, "position", None)  # must not be among the features either
+    shown = train if held is None else train._replace(position=held.values)
+    rows = read_rows(shown, sort=sort, domain=domain, rules=rules)
     check_kept(rows.y, rows.group)
     if rows.weight is not None and not rows.weight.any():
         raise ValueError(
