@@ -76,8 +76,9 @@ class Choice:
             )
         leads = (f"{name} {lead:+.4f} ± {sem:.4f}" for name, (lead, sem) in self.ahead.items())
         why = "no setting leads it by more than its ± (a standard error)"
-        if self.objective.signal != MIDDLE:  # a neighbour's lead may be within its own
-            why = f"has the largest lead over {MIDDLE} (± a standard error)"
+        if self.objective.signal != MIDDLE:  # an end within its ± may lead by more
+            ends = "the ends that do so by more than their ± (a standard error)"
+            why = f"leads {MIDDLE} the most, of {ends} and the best one's neighbour"
         return f"{signal}: {why}, in NDCG@10 on {n} queries: {', '.join(leads)}"
 
 

@@ -54,7 +54,8 @@ def test_the_best_setting_is_chosen_and_a_tie_goes_to_the_middle(good, signal, t
     assert choice.objective == boostrank.Blend(signal=signal, seed=3)
     assert len(fitted) == tried
     assert choice.n_queries == 60
-    why = "has the largest lead over medium (± a standard error)"
+    ends = "the ends that do so by more than their ± (a standard error)"
+    why = f"leads medium the most, of {ends} and the best one's neighbour"
     if signal == "medium":
         why = "no setting leads it by more than its ± (a standard error)"
     assert f"signal={signal!r}: {why}, in NDCG@10 on 60 queries: lowest " in str(choice)
