@@ -419,6 +419,9 @@ def score(
     for `Spearman` and `Pearson`, otherwise where the labels of `fit` are no grades from 0 to 30,
     or those here, if `fit` had only pairs.
 
+    A search over such objectives, or over gains, would compare different metrics: pass it one for
+    all as ``scoring=``.
+
     Parameters
     ----------
     X, y, group, qid, sample_weight
@@ -435,6 +438,26 @@ def score(
         If the metric is not defined because no query has a relevant document, or two different
         labels. A search that went on would choose its first candidate. For weights per query if
         documents of a query are scattered and ids do not ascend.
+
+    Examples
+    --------
+    >>> import boostrank
+    >>> from boostrank.lightgbm import LGBMRanker
+    >>> from sklearn import config_context
+    >>> from sklearn.metrics import make_scorer
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> def ndcg(labels, scores, qid):
+    ...     return boostrank.evaluate(scores, labels, qid=qid, metrics=["ndcg@10"])["ndcg@10"]
+    >>> data = boostrank.datasets.make_ranking(60, 10, 4, seed=0, noise=1.0)
+    >>> folds = boostrank.group_folds(data.group, 3)
+    >>> grid = {"objective": ["spearman", "lambdarank"]}
+    >>> with config_context(enable_metadata_routing=True):
+    ...     ranker = LGBMRanker(n_estimators=5, verbosity=-1, n_jobs=1).set_fit_request(qid=True)
+    ...     by_ndcg = make_scorer(ndcg).set_score_request(qid=True)
+    ...     search = GridSearchCV(ranker, grid, cv=folds, scoring=by_ndcg)
+    ...     _ = search.fit(data.X, data.y, qid=data.qid)
+    >>> bool(search.cv_results_["mean_test_score"].min() > 0.8)  # by score, .46 and .82
+    True
     """
     if group is None and qid is None:
         raise ValueError(
