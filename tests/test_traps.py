@@ -7,6 +7,7 @@ breaks what boostrank relies on, is noticed here.
 import copy
 import ctypes
 import warnings
+from contextlib import nullcontext
 from functools import partial
 
 import lightgbm as lgb
@@ -74,6 +75,13 @@ def test_dart_of_lightgbm_does_not_measure_its_training_set(data):
         assert trees(seen) == trees(expected)
     with pytest.raises(ValueError, match="DART would end with trees of the opposite sign"):
         lgb.train(params, rows, 9, valid_sets=[rows], feval=boostrank.metric("map"))
+    # LightGBM's own objectives drop the trees again, and its cv makes another set.
+    for name, objective in (("lambdarank", None), ("none", boostrank.QueryRMSE())):
+        booster = updated(lgb.Booster(params | {"objective": name}, rows), objective, 9)
+        with pytest.raises(ValueError, match="and eval_train") if objective else nullcontext():
+            booster.eval_train(boostrank.metric("map"))
+    folds = boostrank.group_folds(data.group, 2)
+    lgb.cv(params, same, 9, folds=folds, eval_train_metric=True, feval=boostrank.metric("map"))
     # The ranker makes another set of the same rows, and reports it as the training set.
     ranker = LGBMRanker(objective="query-rmse", n_estimators=9, boosting="DART", verbosity=-1)
     ranker.fit(data.X, data.y, **evaluated(data, data.X))

@@ -6,7 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.hosts.model_files import is_dart, kind_of
-from boostrank.hosts.undocumented import lightgbm_measures_training
+from boostrank.hosts.undocumented import (
+    lightgbm_measuring_training,
+    lightgbm_will_measure_training,
+)
 from boostrank.messages import warn
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats, Integers
@@ -75,15 +78,29 @@ def check_bagging(booster: Any) -> None:
 
 def check_lightgbm(booster: Any, objective: Objective) -> None:
     """Check what a LightGBM Booster trains on, and how."""
-    if is_dart(booster.params) and lightgbm_measures_training():
-        raise ValueError(
-            "LightGBM's DART would end with trees of the opposite sign: to give a metric (feval) "
-            "the scores of the training set, it drops trees as for another round. Leave the "
-            "training set out of valid_sets, or make another Dataset of its rows"
-        )
+    if lightgbm_will_measure_training():
+        _refuse_dart(booster)
     if booster.train_set.get_field("position") is not None:
         warn_of_positions("the Dataset's position", objective)
     check_part(booster.train_set)
+
+
+def check_measured(host: Host) -> None:
+    """Refuse a metric of the set on which a LightGBM Booster trains DART for a custom objective."""
+    booster = lightgbm_measuring_training() if host == "lightgbm" else None
+    # Its own objectives drop the trees again. It calls any function by one of these names.
+    names = ("none", "null", "custom", "na")
+    if booster is not None and str(booster.params.get("objective")).lower() in names:
+        _refuse_dart(booster)
+
+
+def _refuse_dart(booster: Any) -> None:
+    if is_dart(booster.params):
+        raise ValueError(
+            "LightGBM's DART would end with trees of the opposite sign: to give a metric (feval) "
+            "the scores of the training set, it drops trees as for another round. Leave the "
+            "training set out of valid_sets and eval_train, or make another Dataset of its rows"
+        )
 
 
 def check_part(data: Any) -> None:

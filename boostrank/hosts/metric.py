@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.hosts.data import HostData, check_part, read
+from boostrank.hosts.data import HostData, check_measured, check_part, read
 from boostrank.hosts.undocumented import xgboost_callbacks
 from boostrank.messages import warn
 from boostrank.metrics.conventions import find_convention
@@ -63,6 +63,7 @@ class Metric:
                     f"weight, group) and by XGBoost with (preds, DMatrix); got {len(args)} "
                     "arguments. To measure scores yourself, use boostrank.evaluate"
                 )
+        check_measured(data.host)
         if data.host == "xgboost":
             self._direct_xgboost()
         rules = {each: getattr(self, each) for each in ("convention", "gain", "discount", "top")}

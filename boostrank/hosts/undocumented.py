@@ -19,7 +19,8 @@ LightGBM
   (`lightgbms_init_model`): continued training learns position factors from the start
   (test_unbiased.py).
 - ``lightgbm.train`` has local variables ``is_valid_contain_train`` and ``feval``
-  (`lightgbm_measures_training`): DART's trees may end up negated.
+  (`lightgbm_will_measure_training`), and the method of a Booster that calls a metric has
+  ``data_idx`` (`lightgbm_measuring_training`): DART's trees may end up negated.
 - ``LGBMRanker._objective``, which is trained, and ``LGBMRanker._Booster`` may be set
   (`boostrank.lightgbm`): schedules do not take their length from `n_estimators`, and `to_host`
   cannot make a fitted ranker (also test_export.py).
@@ -151,10 +152,17 @@ def lightgbms_init_model() -> Any:
     return model if isinstance(model, sys.modules["lightgbm"].Booster) else None
 
 
-def lightgbm_measures_training() -> bool:
-    """Tell whether ``lightgbm.train`` calls a metric (a function) for the training set."""
+def lightgbm_will_measure_training() -> bool:
+    """Tell whether ``lightgbm.train`` will call a metric (a function) for the training set."""
     known = _locals_of("lightgbm.engine", "train", "cv")
     return bool(known.get("is_valid_contain_train")) and known.get("feval") is not None
+
+
+def lightgbm_measuring_training() -> Any:
+    """Return the LightGBM Booster that is calling a metric for its own training set, or None."""
+    methods = (frame.f_locals for frame in _methods_of("lightgbm", "Booster"))
+    known = next((each for each in methods if "data_idx" in each), {})
+    return known["self"] if known.get("data_idx") == 0 else None
 
 
 def xgboost_calls_directly(objective: Objective) -> bool:
