@@ -236,6 +236,8 @@ def choose_for_ranker(
         own = {"objective": setting, "n_estimators": rounds, by_rate: rate}
         if "callbacks" in params:  # they are for the training itself
             own["callbacks"] = None
+        if params.get("process_type") == "update":  # by XGBoost, of trees that are not handed over
+            own |= {"process_type": None, "updater": None}
         inner = type(ranker)(**{**ranker._without_stopping(params), **own})
         with muted():  # the training itself warns
             inner.fit(

@@ -212,12 +212,19 @@ def test_continued_training_keeps_the_kind_of_booster(kind, booster):
 
 
 @pytest.mark.filterwarnings("ignore:(?s).*specified the `updater`:UserWarning")
-def test_an_update_of_trees_goes_through_their_rounds_again():
-    params = {"objective": "reg-shf-sdcg", "n_estimators": 4, "tree_method": "approx", "n_jobs": 1}
+@pytest.mark.parametrize("method", ["approx", None])
+def test_an_update_of_trees_goes_through_their_rounds_again(method):
+    params = {"objective": "reg-shf-sdcg", "n_estimators": 4, "tree_method": method, "n_jobs": 1}
     first = XGBRanker(**params).fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid)
     again = XGBRanker(**params, process_type="update", updater="refresh")
     again.fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid, xgb_model=first)
     np.testing.assert_array_equal(again.predict(TEST.X), first.predict(TEST.X))
+    # "auto" compares trees of its own.
+    many = make_ranking(60, 8, n_features=3, seed=1)
+    again.set_params(objective="auto").fit(many.X, many.y, qid=many.qid, xgb_model=first)
+    assert again.auto_.ahead
+    # The updaters of other methods need the same matrix.
+    fit_from(XGBRanker(n_estimators=1, tree_method=method, n_jobs=1, updater="grow_colmaker"))
 
 
 @pytest.mark.parametrize(

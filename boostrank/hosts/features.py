@@ -225,7 +225,10 @@ def xgboost_matrix(X: Any, params: Mapping[str, Any], ref: Any, **kwargs: Any) -
     """Return XGBoost's matrix for a training: binned now, as a QuantileDMatrix, if it may be."""
     import xgboost
 
+    # The others, such as "refresh" of process_type="update", cannot read bins.
+    updaters = (None, "grow_quantile_histmaker", "grow_gpu_hist")
     binned = params.get("tree_method") in (None, "auto", "hist")
+    binned = binned and params.get("updater") in updaters
     with explaining_float32(X):
         if binned and params.get("booster") != "gblinear":
             return xgboost.QuantileDMatrix(X, ref=ref, max_bin=params.get("max_bin"), **kwargs)
