@@ -239,7 +239,8 @@ class XGBRanker(xgboost.XGBRanker):
         weight = train.document_weight
         obj = self.objective_ if weight is None else _DocumentWeights(self.objective_, weight)
         if start is not None and self.base_score is None:
-            del params["base_score"]  # the model's own stands
+            # The model's own stands, as a score; its objective may have had it as a probability.
+            params["base_score"] = model_files.first_score(start)
         if stopping:
             model_files.check_stopping("xgboost", params)
         attributes = {model_files.SPARSE: str(int(features.omits(train.X)))}

@@ -192,6 +192,18 @@ def test_training_in_two_parts_is_training_in_one(kind):
     np.testing.assert_array_equal(more.predict(TEST.X), whole.predict(TEST.X))
 
 
+@pytest.mark.parametrize("objective", ["binary:logistic", "count:poisson", "reg:quantileerror"])
+def test_a_model_of_another_objective_continues_from_its_scores(objective):
+    """Its base_score is a probability or a mean, where that of a ranking is a score."""
+    params = {"objective": objective, "nthread": 1}
+    params |= {"quantile_alpha": 0.3} if "quantile" in objective else {}
+    first = xgboost.train(params, xgboost.DMatrix(TRAIN.X, TRAIN.y > 2), 3)
+    ranker = XGBRanker(n_estimators=1, learning_rate=1e-9, n_jobs=1)
+    fit_from(ranker, xgb_model=first)
+    want = first.predict(xgboost.DMatrix(TEST.X), output_margin=True)
+    np.testing.assert_allclose(ranker.predict(TEST.X), want, atol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("kind", "booster"), [("plain", "dart"), ("plain", "gblinear"), ("dart", "gbtree")]
 )

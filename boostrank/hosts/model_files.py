@@ -226,6 +226,24 @@ def to_continue(booster: Any) -> Any:
     return fresh
 
 
+def first_score(booster: Any) -> float | None:
+    """Return the score of an XGBoost booster before its first tree; None: it has several.
+
+    Its `base_score` is that in terms of its objective: of "binary:logistic", a probability.
+    """
+    import xgboost
+
+    learner = json.loads(booster.save_config())["learner"]
+    if outputs_of_xgboost(learner) > 1:
+        return None
+    base = json.loads(learner["learner_model_param"]["base_score"])
+    params = {"objective": learner["objective"]["name"], "base_score": np.ravel(base)[0]}
+    for own in learner["objective"].values():
+        params |= own if isinstance(own, dict) else {}
+    one = xgboost.DMatrix(np.zeros((1, 1)), [1.0])  # a label that every objective takes
+    return float(xgboost.train(params, one, 0).predict(one, output_margin=True)[0])
+
+
 def lightgbm_categories(booster: Any) -> dict[str, list[Any]] | None:
     """Return the values of the categories of a model of LightGBM, by feature, in order of codes.
 
