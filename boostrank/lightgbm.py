@@ -13,6 +13,7 @@ from boostrank.choice import choose_for_ranker
 from boostrank.hosts import features, ignored, monitoring, rankers
 from boostrank.hosts.metric import Metric
 from boostrank.hosts.model_files import booster_of, is_dart, made_up
+from boostrank.hosts.position_bias import up_to_best
 from boostrank.hosts.stopping import EARLY_STOPPING, first_stop, waiting_lightgbm, warn_of_cut
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import check_count
@@ -188,8 +189,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         self._check_params()
         params = self.get_params()
         start: lightgbm.Booster | None = booster_of(init_model, "lightgbm")
-        if start is not None and 0 < start.best_iteration < start.current_iteration():
-            start = lightgbm.Booster(model_str=start.model_to_string())  # as a file has it
+        start = None if start is None else up_to_best(start)
         if start is not None and (init_score is not None or eval_init_score is not None):
             raise ValueError(
                 "init_score has no effect with init_model, which is the start itself; leave one out"

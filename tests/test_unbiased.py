@@ -304,6 +304,15 @@ def test_continued_training_goes_on_with_the_factors(host, form, log):
         read = lgb.Booster(model_str=first.model_to_string())
         rest = train(host, kept, log.data, 4, init_model=read)
         np.testing.assert_allclose(position_bias(rest).factors, whole, rtol=1e-6)
+        # Of a Booster that was kept, LightGBM continues all rounds, and the ranker the best ones.
+        stopped = train(host, objective, log.data, 6, keep_training_booster=True)
+        stopped.best_iteration = 3
+        rest = position_bias(train(host, objective, log.data, 4, init_model=stopped)).factors
+        np.testing.assert_allclose(rest, whole, rtol=1e-6)
+        rows = {"X": log.data.X, "y": log.data.y, "qid": log.data.qid, "position": log.position}
+        starts = stopped, train(host, objective, log.data, 3)
+        more = [make_ranker(host, learnt(form)).fit(**rows, init_model=each) for each in starts]
+        np.testing.assert_array_equal(*(position_bias(each).factors for each in more))
     other = learnt("additive" if form == "pairwise" else "pairwise", position=log.position)
     with pytest.raises(ValueError, match=f"learnt {form} factors"):
         train(host, other, log.data, 1, **{MODEL[host]: first})

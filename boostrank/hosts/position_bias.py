@@ -13,6 +13,7 @@ import numpy as np
 from boostrank.hosts.model_files import booster_of
 from boostrank.hosts.training import Training
 from boostrank.hosts.undocumented import lightgbms_init_model
+from boostrank.messages import import_host
 from boostrank.objectives import Objective, Unbiased
 from boostrank.objectives.corrections import Call, Shown, sums_at
 from boostrank.objectives.validation import Floats, Integers, check_whole
@@ -137,6 +138,16 @@ def _keep(booster: Any, form: str, factors: Floats) -> None:
     booster.set_attr(**{_ATTRIBUTE: json.dumps(known)})
 
 
+def up_to_best(booster: Any) -> Any:
+    """Return a LightGBM Booster without the rounds after its best one, as a file has it."""
+    if not 0 < booster.best_iteration < booster.current_iteration():
+        return booster
+    made = import_host("lightgbm").Booster(model_str=booster.model_to_string())
+    if hasattr(booster, _ATTRIBUTE):
+        setattr(made, _ATTRIBUTE, getattr(booster, _ATTRIBUTE))
+    return made
+
+
 class CorrectedRound:
     """Corrects the gradients of one round for positions, and learns from them.
 
@@ -172,7 +183,8 @@ class CorrectedRound:
         kept = _kept(booster, _rounds(booster)[0])
         if kept is None and self.training.host == "lightgbm":
             before = lightgbms_init_model()
-            kept = None if before is None else _kept(before, _rounds(before)[1])
+            # It continues from all rounds, also those after the best one.
+            kept = None if before is None else _kept(before, _rounds(before)[0])
         if kept is None:
             return objective.start(n)
         form, factors = kept
