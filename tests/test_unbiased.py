@@ -4,6 +4,7 @@ import copy
 import json
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 
 import lightgbm as lgb
 import numpy as np
@@ -301,9 +302,9 @@ def test_continued_training_goes_on_with_the_factors(host, form, log):
         np.testing.assert_allclose(position_bias(other).factors, whole, rtol=1e-6)
         # From factors that a user kept.
         kept = learnt(form, position=log.position, initial=position_bias(first).factors)
-        read = lgb.Booster(model_str=first.model_to_string())
-        rest = train(host, kept, log.data, 4, init_model=read)
-        np.testing.assert_allclose(position_bias(rest).factors, whole, rtol=1e-6)
+        for start in (lgb.Booster(model_str=first.model_to_string()), first):
+            rest = train(host, kept, log.data, 4, init_model=start)
+            np.testing.assert_allclose(position_bias(rest).factors, whole, rtol=1e-6)
         # Of a Booster that was kept, LightGBM continues all rounds, and the ranker the best ones.
         stopped = train(host, objective, log.data, 6, keep_training_booster=True)
         stopped.best_iteration = 3
@@ -316,6 +317,8 @@ def test_continued_training_goes_on_with_the_factors(host, form, log):
     other = learnt("additive" if form == "pairwise" else "pairwise", position=log.position)
     with pytest.raises(ValueError, match=f"learnt {form} factors"):
         train(host, other, log.data, 1, **{MODEL[host]: first})
+    with pytest.raises(ValueError, match=r"^initial has no effect"):
+        train(host, objective.replace(initial=whole), log.data, 1, **{MODEL[host]: first})
 
 
 def test_trainings_in_threads_share_nothing(host, log):
@@ -359,8 +362,14 @@ def test_lightgbms_datasets_bring_positions_in_an_order_of_their_own(log):
     np.testing.assert_allclose(
         b, ranks[np.array(first_seen) - 1] - ranks[first_seen[0] - 1], atol=0.02
     )
+    for start in (booster, by_rank):
+        again = dataset(log.data, position=log.position.astype(np.int32))
+        unsure = pytest.warns(UserWarning, match="factors may be taken for those of other")
+        with unsure if start is by_rank else nullcontext():
+            lgb.train({**LIGHTGBM, "objective": learnt("additive")}, again, 1, init_model=start)
     for objective, message in (
         (learnt("additive", last=3), "LightGBM renumbers the positions"),
+        (learnt("additive", initial=ranks), "LightGBM renumbers the positions"),
         (Unbiased(RankNet(), propensity=GIVEN), "LightGBM renumbers the positions"),
         (learnt("additive", position=log.position), "positions are given twice"),
     ):

@@ -5,6 +5,7 @@ factors, after every round that may be its best: XGBoost's in attributes, which 
 with the model, LightGBM's, whose files have no place for them, in a Python attribute.
 """
 
+import hashlib
 import json
 from typing import Any, NamedTuple
 
@@ -13,12 +14,14 @@ import numpy as np
 from boostrank.hosts.model_files import booster_of
 from boostrank.hosts.training import Training
 from boostrank.hosts.undocumented import lightgbms_init_model
-from boostrank.messages import import_host
+from boostrank.messages import import_host, warn
 from boostrank.objectives import Objective, Unbiased
 from boostrank.objectives.corrections import Call, Shown, sums_at
 from boostrank.objectives.validation import Floats, Integers, check_whole
 
 _ATTRIBUTE = "boostrank_position_bias"
+# Of a Booster of LightGBM: the data by which the positions of its factors are numbered.
+_NUMBERING = "boostrank_position_numbering"
 
 
 class PositionBias(NamedTuple):
@@ -143,8 +146,9 @@ def up_to_best(booster: Any) -> Any:
     if not 0 < booster.best_iteration < booster.current_iteration():
         return booster
     made = import_host("lightgbm").Booster(model_str=booster.model_to_string())
-    if hasattr(booster, _ATTRIBUTE):
-        setattr(made, _ATTRIBUTE, getattr(booster, _ATTRIBUTE))
+    for name in (_ATTRIBUTE, _NUMBERING):
+        if hasattr(booster, name):
+            setattr(made, name, getattr(booster, name))
     return made
 
 
@@ -185,6 +189,18 @@ class CorrectedRound:
             before = lightgbms_init_model()
             # It continues from all rounds, also those after the best one.
             kept = None if before is None else _kept(before, _rounds(before)[0])
+            numbering = _numbering(self.training)
+            if kept is not None and numbering != getattr(before, _NUMBERING, None):
+                warn(
+                    "position factors may be taken for those of other positions: LightGBM numbers "
+                    "the positions of Dataset(position=) in the order in which they appear, and "
+                    "the model to continue has learnt from other data. Pass the ranks to the "
+                    "objective in both trainings, Unbiased(..., position=ranks), and no position "
+                    "to the Dataset"
+                )
+            if numbering is not None:
+                setattr(booster, _NUMBERING, numbering)
+        self.training.once("initial factors", lambda: _check_initial(objective, kept))
         if kept is None:
             return objective.start(n)
         form, factors = kept
@@ -224,6 +240,26 @@ class CorrectedRound:
         _keep(self.training.booster, str(self.objective.propensity), factors)
 
 
+def _check_initial(objective: Unbiased, kept: tuple[str, Floats] | None) -> None:
+    """Refuse other initial factors than those of a model that is continued."""
+    initial = objective.initial
+    if kept is not None and initial is not None and not np.array_equal(initial, kept[1]):
+        raise ValueError(
+            "initial has no effect, as the model to continue has position factors of its own, "
+            "from which training goes on: leave initial out"
+        )
+
+
+def _numbering(training: Training) -> str | None:
+    """Return a name of the order in which LightGBM has numbered positions; None: they are ranks."""
+    _, whole = training.fold
+    numbers = None if whole is None else whole.get_field("position")
+    if numbers is None:
+        return None
+    # By the clicks too: numbers alone are the same for all lists that are shown bottom up.
+    return hashlib.sha256(numbers.tobytes() + whole.get_field("label").tobytes()).hexdigest()
+
+
 def _positions(objective: Unbiased, training: Training, shown: Any) -> Integers | None:
     """Return positions from 1; None: the objective's."""
     own = objective.position
@@ -240,11 +276,11 @@ def _positions(objective: Unbiased, training: Training, shown: Any) -> Integers 
     if given is not None and whole is None:
         return check_whole(f"{where}, of positions,", given, 1)
     if given is not None:
-        if objective.last is not None or not objective.learns:
+        if not objective.learns or (objective.last, objective.initial) != (None, None):
             raise ValueError(
                 "LightGBM renumbers the positions of Dataset(position=) in the order in which they "
-                "appear, so propensities and last= do not match them: pass the ranks to the "
-                "objective, Unbiased(..., position=ranks), and no position to the Dataset"
+                "appear, so propensities, last= and initial= do not match them: pass the ranks to "
+                "the objective, Unbiased(..., position=ranks), and no position to the Dataset"
             )
         numbers = np.asarray(given, dtype=np.int64) + 1
         return numbers if rows is None else numbers[rows]
