@@ -53,7 +53,7 @@ def compile(
     >>> boostrank.compile("query-rmse", max_docs=200)
     """
     try:
-        KernelCache(compile).folder()
+        KernelCache(compile, "").folder()
     except OSError:
         raise OSError(
             "no folder for machine code can be written: that of NUMBA_CACHE_DIR, the installed "

@@ -310,12 +310,14 @@ def test_running_a_program_again_compiles_nothing(ahead, long, tmp_path):
                 xgboost.train({"objective": "rank:pairwise"}, data, 2, obj=objective)
             boostrank.evaluate(scores, labels, group, ("ndcg@10", "map"))
         print(sorted({str(found.data["dispatcher"]) for _, found in compiled.buffer}))
+        print("numba.np.arraymath" in sys.modules)  # which only compiling needs
         """
     program = program.replace("LONG", str(long))
     around = "boostrank.Unbiased(boostrank.RankNet())"
     compiling = f"boostrank.compile([boostrank.LambdaRank(), boostrank.SHFSDCG(k=10), {around}])"
     run(tmp_path, compiling if ahead else program)
-    assert run(tmp_path, program) == ["[]"]
+    # If the second fails with a new version of Numba: try it, and raise `cache._RUNTIME_ALONE`.
+    assert run(tmp_path, program) == ["[]", "False"]
 
 
 @pytest.mark.compiled

@@ -23,10 +23,13 @@ from uuid import uuid4
 import numba
 from numba.core.caching import FunctionCache
 from numba.core.compiler import CompileResult
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
 _DIGEST = hashlib.sha256().digest_size
+# Up to this version, machine code needs Numba's runtime alone: what compiles takes .2 s to import.
+_RUNTIME_ALONE = (0, 68)
 
 
 def _folders(source: Path) -> Iterator[Path]:
@@ -42,22 +45,21 @@ def _folders(source: Path) -> Iterator[Path]:
 class KernelCache(FunctionCache):
     """The cache of one function, with a file for each signature and processor.
 
-    The function's name must tell one version of the sources from another. If its file is not there,
-    as in an archive, that is an OSError.
+    `version` tells one version of the sources from another. If the function's file is not there, as
+    in an archive, that is an OSError.
     """
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Any, version: str) -> None:
         source = Path(inspect.getfile(function)).resolve(strict=True)
         self._py_func = function
         self._cache_path = str(source.parent)  # only told
         self._folders = list(_folders(source))
         self._name = re.sub("[<>]", "", function.__qualname__)  # Windows' files have none in names
-        self._base = f"{source.parent.name}.{source.stem}.{self._name}"
+        self._base = f"{source.parent.name}.{source.stem}.{self._name}-{version}"
 
     def _file(self, sig: Any, codegen: Any) -> str:
-        key = self._index_key(sig, codegen)  # type: ignore[no-untyped-call]
-        made_by = numba.__version__, sys.implementation.cache_tag
-        digest = hashlib.sha256(repr((made_by, key)).encode()).hexdigest()[:32]
+        key = *self._index_key(sig, codegen), numba.__version__, sys.implementation.cache_tag  # type: ignore[no-untyped-call]
+        digest = hashlib.sha256(repr(key).encode()).hexdigest()[:32]
         return f"{self._base}.{digest}.nbc"
 
     def folder(self) -> Path:
@@ -72,15 +74,16 @@ class KernelCache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the machine code for a signature, or None: Numba then compiles it."""
         with suppress(Exception):
-            target_context.refresh()
+            rtsys.initialize(target_context)  # type: ignore[no-untyped-call]
+            if numba.version_info.short > _RUNTIME_ALONE:
+                target_context.refresh()
             name = self._file(sig, target_context.codegen())
             for folder in self._folders:
                 with suppress(OSError):
                     content = (folder / name).read_bytes()
                     digest, code = content[:_DIGEST], content[_DIGEST:]
                     if hashlib.sha256(code).digest() == digest:  # else cut off, or something else
-                        rebuild: Any = CompileResult._rebuild
-                        return rebuild(target_context, *pickle.loads(code))
+                        return CompileResult._rebuild(target_context, *pickle.loads(code))  # type: ignore[no-untyped-call]
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:

@@ -145,11 +145,8 @@ def _cached(function: Any, options: dict[str, Any]) -> Any:
     # The digest leaves out the sources of other packages, so code on disk could be outdated.
     if compiled is function or _outside(function):  # the first if Numba is switched off
         return compiled
-    name = function.__qualname__
-    function.__qualname__ = f"{name}-{SOURCES}"
     with suppress(OSError):  # a package in an archive
-        compiled._cache = KernelCache(function)
-    function.__qualname__ = name
+        compiled._cache = KernelCache(function, SOURCES)
     return compiled
 
 
