@@ -52,7 +52,7 @@ WORDS = {
     "base": "reg-shf-sdcg slam beyond_float64 users_own",
     "bisection": HINGES,
     "blend": "blend choice",
-    "cache": "disk gbrank machine_code",
+    "cache": "disk gbrank machine_code read_only running",
     "columns": SIGMOIDS,
     "composite": "mix unbiased preferences several",
     "contract": "lambdarank mix million contract costs",
@@ -133,6 +133,8 @@ EQUIVALENT = {
     "smooth_ndcg._weights: np.empty(0) => np.empty(1)",  # read only where the first is not empty
     "threads.over_queries: n_chunks + 1 => n_chunks + 2",
     "vector.padded: n > STRIDE => n >= STRIDE",
+    "cache._file: :32 => :33",
+    "cache._folders: appauthor=False => appauthor=True",  # the name of a folder on Windows
     # Any number will do, or any but 0.
     "columns.write_padding: 0.0, 0.0, 1.0 => 0.0, 0.0, 2.0",
     "columns.pack: 1.0, 1.0, key[d] => 1.0, 2.0, key[d]",
@@ -209,6 +211,12 @@ EQUIVALENT = {
     "driver: frozen=True => frozen=False",
     "composite: kw_only=True => kw_only=False",
     "reg_shf_sdcg.__post_init__: super().__post_init__() => pass",
+    # For versions of Numba later than the one here.
+    "cache: (0, 68) => (0, 69)",
+    "cache: (0, 68) => (1, 68)",
+    "cache.load_overload: numba.version_info.short > _RUNTIME_ALONE => numba.version_info.short <"
+    " _RUNTIME_ALONE",
+    "cache.load_overload: target_context.refresh() => pass",
     # The next line sets it.
     "validation.differ: np.append(labels[1:] != labels[:-1], False) => np.append(labels[1:] !="
     " labels[:-1], True)",

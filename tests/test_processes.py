@@ -22,6 +22,8 @@ from commands import refused, write
 from numba.core.serialize import dumps
 from test_hosts import Own
 
+import boostrank
+
 ROOT = Path(__file__).resolve().parent.parent
 TIME_LIMIT = 120
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes of POSIX")
@@ -274,6 +276,8 @@ def test_machine_code_is_found_in_a_folder_that_is_read_only(cached, monkeypatch
 
     monkeypatch.setattr("tempfile.TemporaryFile", fail)
     assert cached() == "disk"
+    with pytest.raises(OSError, match="NUMBA_CACHE_DIR"):  # no code can be added
+        boostrank.compile("listnet")
 
 
 def test_processes_compile_into_one_cache_at_once(alone, tmp_path):
