@@ -23,7 +23,7 @@ from uuid import uuid4
 import numba
 from numba.core.caching import FunctionCache
 from numba.core.compiler import CompileResult
-from numba.core.runtime import rtsys
+from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
@@ -74,7 +74,7 @@ class KernelCache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the machine code for a signature, or None: Numba then compiles it."""
         with suppress(Exception):
-            rtsys.initialize(target_context)  # type: ignore[no-untyped-call]
+            rtsys.initialize(target_context)
             if numba.version_info.short > _RUNTIME_ALONE:
                 target_context.refresh()
             name = self._file(sig, target_context.codegen())
