@@ -274,14 +274,21 @@ class CalibratedRanker(BaseEstimator):  # type: ignore[misc]
         rows = read_rows(Given(X, y, group, qid), sort=None, domain=AMOUNTS)
         if check_count("folds", self.folds) < 2:
             raise ValueError("folds must be at least 2: scores of training queries are too good")
-        X, y, ids = rows.X, rows.y, rows.ids  # which the ranker looks for among the features
+        X, y, ids = rows.X, rows.y, rows.ids
+
+        def fitted(of: Any) -> Any:
+            # The ranker looks for ids that were given among the features.
+            queries = {"qid": ids[of]}
+            if qid is None:
+                queries = {"group": np.unique(ids[of], return_counts=True)[1]}
+            return clone(self.ranker).fit(take(X, of), y[of], **queries)
+
         scores = np.empty(len(y))
         for train, test in group_folds(rows.group, self.folds, seed=check_seed(self.seed)):
-            ranker = clone(self.ranker).fit(take(X, train), y[train], qid=ids[train])
-            scores[test] = ranker.predict(take(X, test))
+            scores[test] = fitted(train).predict(take(X, test))
         calibrator = Platt() if self.calibrator is None else clone(self.calibrator)
         self.calibrator_ = calibrator.fit(scores, y)
-        self.ranker_ = clone(self.ranker).fit(X, y, qid=ids)
+        self.ranker_ = fitted(np.arange(len(y)))
         return self
 
     def predict(self, X: Any) -> Floats:

@@ -293,8 +293,11 @@ class Several(Sum):
             if name not in asked:
                 continue
             part, own = parts[name], labels[name]
-            # Without a gain, grades count as usual; amounts, such as prices, as they are.
-            gain = part._gain if part.counts_gains or not may_be_grades(own) else None
+            # Without a gain, grades count as usual; amounts, such as prices, as they are, also in
+            # folds whose own amounts might be grades.
+            known = dict(self.labels)
+            every = known[name].values if name in known else own
+            gain = part._gain if part.counts_gains or not may_be_grades(every) else None
             try:
                 values = evaluate(scores, own, group, (m,), gain=gain, weight=weight)
                 found[place] = values[m]

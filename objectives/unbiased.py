@@ -104,7 +104,7 @@ class Unbiased(Around):
         the power 1/(1 + r); additive ones are pulled towards 0 by r for each document.
     initial : array_like (n_positions,) or (2, n_positions), optional
         Factors to start from, such as ``position_bias(model).factors`` of an earlier training.
-        Default None: no bias. A continued training has its model's factors, and refuses others.
+        Default None: no bias. A continued training goes on from its model's factors instead.
 
     Raises
     ------

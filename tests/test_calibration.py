@@ -308,6 +308,8 @@ def test_a_calibrated_ranker_learns_from_scores_of_unseen_queries():
     table = pd.DataFrame(train.X[mixed]).assign(own=train.qid[mixed])
     with pytest.raises(ValueError, match=r"has the query's id among its features, in the .*'own'"):
         both.fit(table, train.y[mixed], qid=train.qid[mixed])
+    day = np.repeat(np.arange(len(train.group)), train.group)  # no id, if none is given
+    both.fit(pd.DataFrame(train.X).assign(day=day), train.y, group=train.group)
 
 
 @pytest.mark.parametrize(

@@ -484,14 +484,17 @@ def test_rankers_take_pairs_in_fit(host, data, pairs):
     assert not np.allclose(ranker.predict(data.X), want)
 
 
-def test_labels_that_are_measured_choose_the_metric_where_only_pairs_teach(host, data, pairs):
+@pytest.mark.parametrize("what", ["objective", "fit"])
+def test_labels_that_are_measured_choose_the_metric_where_only_pairs_teach(host, what, data, pairs):
     ranker, queries = make_ranker(host, Preferences("ranknet", pairs)), {"qid": data.qid}
+    if what == "fit":
+        ranker, queries = make_ranker(host, "ranknet"), queries | {"pairs": pairs}
     for labels, name in ((data.y - 1.0, "spearman"), (data.y, "ndcg@10")):
         ranker.fit(data.X, **queries, eval_set=[(data.X, labels)], eval_qid=[data.qid])
         (history,) = ranker.evals_result_.values()
         assert [*history] == [name]
         for y in (data.y - 1.0, labels):  # whatever `fit` measured
-            score = ranker.score(data.X, y, **queries)
+            score = ranker.score(data.X, y, qid=data.qid)
         assert score == pytest.approx(history[name][-1], abs=1e-5)
 
 

@@ -83,17 +83,18 @@ def test_one_label_at_a_time(changes, price, scores, learnt):
 
 
 def test_a_label_is_measured_with_the_gain_of_its_objective_and_the_weights_of_queries():
-    s, y, prices = map(np.array, ([3.0, 2.0, 1.0], [2.0, 0.0, 1.0], [9.0, 12.0, 900.0]))
-    # Without a gain, grades and amounts are told apart by the labels.
+    s, y, prices = map(np.array, ([3.0, 2.0, 1.0], [2.0, 0.0, 1.0], [9.0, 12.0, 29.0]))
+    # Without a gain, grades and amounts are told apart by the labels, of all folds together.
     for own in ((LambdaRank(), LambdaRank(gain="linear")), (QueryRMSE(), QueryRMSE())):
         parts = dict(zip(NAMES, own, strict=True))
-        both = Several(parts, labels={"price": prices}, chebyshev=True)
-        measured = dict(zip(parts, both.measure(s, both.all_labels(y), [3]), strict=True))
+        both = Several(parts, labels={"price": np.append(prices, 900.0)}, chebyshev=True)
+        fold = both.all_labels(y, np.arange(3))
+        measured = dict(zip(parts, both.measure(s, fold, [3]), strict=True))
         for name, labels, gain in (("relevance", y, "exponential"), ("price", prices, "linear")):
             (want,) = boostrank.evaluate(s, labels, [3], ("ndcg@10",), gain=gain).values()
             assert measured[name] == want
     with pytest.raises(ValueError, match=r"^metric\['relevance'\], 'ndcg@10': labels .* got -2"):
-        both.measure(s, both.all_labels(-y), [3])
+        both.measure(s, fold | {"relevance": -y}, [3])
     both = several(np.tile(Z, 2), at_least={"relevance": 0.7})  # met by the query of weight 0
     given = np.tile(Y, 2), np.array([2.0, 1, 0, 0, 1, 2]), np.repeat([0.0, 1.0], 3), [3, 3]
     np.testing.assert_array_equal(both(*given)[0], QueryRMSE()(*given)[0])

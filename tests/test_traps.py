@@ -76,11 +76,13 @@ def test_dart_of_lightgbm_does_not_measure_its_training_set(data):
     with pytest.raises(ValueError, match="DART would end with trees of the opposite sign"):
         lgb.train(params, rows, 9, valid_sets=[rows], feval=boostrank.metric("map"))
     # LightGBM's own objectives drop the trees again, and its cv makes another set.
-    for name, objective in (("lambdarank", None), ("none", boostrank.QueryRMSE())):
-        booster = updated(lgb.Booster(params | {"objective": name}, rows), objective, 9)
-        with pytest.raises(ValueError, match="and eval_train") if objective else nullcontext():
+    objective = params.pop("objective")
+    for changed, fobj in (({"app": "lambdarank"}, None), ({"objective": "none"}, objective)):
+        booster = updated(lgb.Booster(params | changed, rows), fobj, 9)
+        with pytest.raises(ValueError, match="and eval_train") if fobj else nullcontext():
             booster.eval_train(boostrank.metric("map"))
     folds = boostrank.group_folds(data.group, 2)
+    params["objective"] = objective
     lgb.cv(params, same, 9, folds=folds, eval_train_metric=True, feval=boostrank.metric("map"))
     # The ranker makes another set of the same rows, and reports it as the training set.
     ranker = LGBMRanker(objective="query-rmse", n_estimators=9, boosting="DART", verbosity=-1)

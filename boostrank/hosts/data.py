@@ -90,7 +90,7 @@ def check_measured(host: Host) -> None:
     booster = lightgbm_measuring_training() if host == "lightgbm" else None
     # Its own objectives drop the trees again. It calls any function by one of these names.
     names = ("none", "null", "custom", "na")
-    if booster is not None and str(booster.params.get("objective")).lower() in names:
+    if booster is not None and str(booster.params.get("objective", "")).lower() in names:
         _refuse_dart(booster)
 
 

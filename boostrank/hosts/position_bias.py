@@ -200,7 +200,7 @@ class CorrectedRound:
                 )
             if numbering is not None:
                 setattr(booster, _NUMBERING, numbering)
-        self.training.once("initial factors", lambda: _check_initial(objective, kept))
+        self.training.once("initial factors", lambda: _warn_of_initial(objective, kept))
         if kept is None:
             return objective.start(n)
         form, factors = kept
@@ -240,13 +240,13 @@ class CorrectedRound:
         _keep(self.training.booster, str(self.objective.propensity), factors)
 
 
-def _check_initial(objective: Unbiased, kept: tuple[str, Floats] | None) -> None:
-    """Refuse other initial factors than those of a model that is continued."""
+def _warn_of_initial(objective: Unbiased, kept: tuple[str, Floats] | None) -> None:
+    """Warn of other initial factors than those of a model that is continued."""
     initial = objective.initial
     if kept is not None and initial is not None and not np.array_equal(initial, kept[1]):
-        raise ValueError(
-            "initial has no effect, as the model to continue has position factors of its own, "
-            "from which training goes on: leave initial out"
+        warn(
+            "initial has no effect: the model to continue has position factors of its own, from "
+            "which training goes on"
         )
 
 

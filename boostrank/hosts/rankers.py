@@ -253,7 +253,10 @@ def read_sets(
             )
         train = train._replace(y=np.zeros(_n_rows(train.X)))
     objective, rules = objective_of(ranker), ranker._rules
-    domain = objective.contract.labels
+    ranker._domain = None
+    if train.pairs is not None and not isinstance(objective, Preferences):
+        ranker._domain = Preferences(objective, train.pairs).contract.labels
+    domain = _domain_of(ranker)
     where = partial(_placed, given=train, sort=sort)
     held = getattr(objective, "position", None)  # must not be among the features either
     shown = train if held is None else train._replace(position=held.values)
@@ -465,12 +468,11 @@ def score(
             "per document. For GridSearchCV and the like, call ranker.set_score_request(qid=True) "
             "after sklearn.set_config(enable_metadata_routing=True)"
         )
-    domain = _measured(objective_of(self).contract.labels)
     given = Given(X, y, group, qid, sample_weight)
-    rows = read_rows(given, sort=None, domain=domain, rules=self._rules)
+    rows = read_rows(given, sort=None, domain=_measured(_domain_of(self)), rules=self._rules)
     here = default_metric(self, rows.y)
     name = here.name
-    if objective_of(self).contract.labels == NUMBERS:
+    if _domain_of(self) == NUMBERS:
         name = getattr(self, "_measure", None) or name
     if name != here.name:
         warn(
@@ -601,12 +603,17 @@ def measure_of_fit(ranker: Any, labels: Floats) -> str | None:
     return default_metric(ranker, labels).name if labels.any() else None
 
 
+def _domain_of(ranker: Any) -> str:
+    """Return the domain of a ranker's labels: what its objective asks for with `fit`'s pairs."""
+    return getattr(ranker, "_domain", None) or objective_of(ranker).contract.labels
+
+
 def default_metric(ranker: Any, labels: Any) -> Metric:
     """Return the metric of evaluation sets and of `score`, which counts as the objective does."""
     objective = objective_of(ranker)
     gain = objective._gain if objective.counts_gains else None
     usual = metric(DEFAULT_METRIC, gain=gain)
-    if objective.contract.labels != NUMBERS:
+    if _domain_of(ranker) != NUMBERS:
         return usual
     graded = may_be_grades(labels) and objective.name not in CORRELATIONS
     return usual if graded else metric("spearman")
