@@ -82,10 +82,10 @@ class RegSHFSDCG(Mixture):
     k : int, optional
         Rank cut-off of the SHF-SDCG part, at least 1. Default None: the whole list.
     alpha : float or Schedule, default 1.0
-        Steepness of sigmoid and hinge in score units, positive. It counts, since the
-        regression part sets the scale of the scores, which is that of grades. The larger, the
-        faster SHF-SDCG fits and the sooner it overfits: 1 suits a few hundred queries, 5 thousands
-        of them. The noise should shrink with it, as ``perturb_scale=1/alpha``.
+        Steepness of sigmoid and hinge in score units, positive. It counts, since the regression
+        part sets the scale of the scores, which is that of grades. The larger, the faster SHF-SDCG
+        fits and the sooner it overfits: 1 suits a few hundred queries, 5 thousands of them. The
+        noise should shrink with it, as ``perturb_scale=1/alpha``.
     beta : float or Schedule, default 1.0
         Steepness of the cut-off in ranks, positive; without `k` it has no effect.
     normalize : bool, default True

@@ -288,15 +288,15 @@ class Several(Sum):
         """
         _, evaluate, may_be_grades = _metrics()
         found = np.full(len(self.metric), np.nan)
-        parts, asked = dict(self.objectives), dict(self.at_least or self.metric)
+        parts, held = dict(self.objectives), dict(self.labels)
+        asked = dict(self.at_least or self.metric)
         for place, (name, m) in enumerate(self.metric):
             if name not in asked:
                 continue
             part, own = parts[name], labels[name]
             # Without a gain, grades count as usual; amounts, such as prices, as they are, also in
             # folds whose own amounts might be grades.
-            known = dict(self.labels)
-            every = known[name].values if name in known else own
+            every = held[name].values if name in held else own
             gain = part._gain if part.counts_gains or not may_be_grades(every) else None
             try:
                 values = evaluate(scores, own, group, (m,), gain=gain, weight=weight)

@@ -62,8 +62,10 @@ def export(
     else:
         write_file(out, text.encode())
         say(f"{out}: the model for {to}")
+    if names is not None or to == "ranklib":
+        return
     forest = read_forest(booster)
-    if names is None and to != "ranklib" and not forest.named:
+    if not forest.named:
         say(
             f"the model does not name its features: {to} must call them {few(forest.names)}, or "
             "give --features"
